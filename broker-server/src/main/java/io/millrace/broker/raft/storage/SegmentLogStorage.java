@@ -5,12 +5,12 @@ import com.alipay.sofa.jraft.entity.LogEntry;
 import com.alipay.sofa.jraft.option.LogStorageOptions;
 import com.alipay.sofa.jraft.storage.LogStorage;
 import com.google.protobuf.InvalidProtocolBufferException;
-import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.raft.message.Checkpoint;
 import io.millrace.broker.raft.message.ConfigurationAt;
 import io.millrace.protocol.batch.ControlBatch;
 import io.millrace.protocol.batch.ControlType;
+import io.millrace.protocol.batch.InvalidBatchException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -35,6 +35,7 @@ public final class SegmentLogStorage implements LogStorage {
 
   private static final Logger LOG = LoggerFactory.getLogger(SegmentLogStorage.class);
 
+  private final String group;
   private final PartitionLog log;
   private final Checkpoint checkpoint;
   private final GroupConfigurations configurations;
@@ -45,10 +46,12 @@ public final class SegmentLogStorage implements LogStorage {
    * @param onFailure told of the first cause of every failed read or write; any thread
    */
   public SegmentLogStorage(
+      String group,
       PartitionLog log,
       Checkpoint checkpoint,
       GroupConfigurations configurations,
       Consumer<Exception> onFailure) {
+    this.group = group;
     this.log = log;
     this.checkpoint = checkpoint;
     this.configurations = configurations;
@@ -63,13 +66,7 @@ public final class SegmentLogStorage implements LogStorage {
       replayFrom = checkpoint.getIndex() + 1;
     }
     try {
-      log.forEachControl(
-          replayFrom,
-          (index, term, batch) -> {
-            if (ControlBatch.typeOf(batch) == ControlType.CONF.code()) {
-              configurations.add(GroupConfigurations.fromBatch(index, term, batch));
-            }
-          });
+      log.forEachControl(replayFrom, this::addIfConfiguration);
     } catch (IOException | RuntimeException e) {
       onFailure.accept(e);
       return false;
@@ -78,6 +75,16 @@ public final class SegmentLogStorage implements LogStorage {
       options.getConfigurationManager().add(GroupConfigurations.toJRaft(at));
     }
     return true;
+  }
+
+  private void addIfConfiguration(long index, long term, ByteBuffer batch) {
+    try {
+      if (ControlBatch.decode(batch).type() == ControlType.CONF) {
+        configurations.add(GroupConfigurations.fromBatch(index, term, batch));
+      }
+    } catch (InvalidBatchException | InvalidProtocolBufferException e) {
+      throw new IllegalStateException("entry " + index + " cannot be decoded", e);
+    }
   }
 
   @Override
@@ -110,7 +117,7 @@ public final class SegmentLogStorage implements LogStorage {
   ByteBuffer readData(long index) {
     try {
       return log.read(index);
-    } catch (IOException | LogDamagedException e) {
+    } catch (IOException | RuntimeException e) {
       onFailure.accept(e);
       return null;
     }
@@ -164,8 +171,7 @@ public final class SegmentLogStorage implements LogStorage {
   @Override
   public boolean truncateSuffix(long lastIndexKept) {
     try {
-      LOG.info(
-          "{}: cutting the log from {} back to {}", log.directory(), log.lastIndex(), lastIndexKept);
+      LOG.info("{}: cutting the log from {} back to {}", group, log.lastIndex(), lastIndexKept);
       log.truncateSuffix(lastIndexKept);
       configurations.truncateSuffix(lastIndexKept);
       return true;
