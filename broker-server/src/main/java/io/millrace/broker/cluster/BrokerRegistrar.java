@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
  * it is committed.
  *
  * <p>The registration is also the proof that the local metadata is not behind: it is an entry of
- * this process's life, so a state that contains it contains everything that was committed before the
- * process began. {@link #isCaughtUp} is that proof; without it a broker that lags would take
+ * this process's life, so a state that contains it contains everything that was committed before
+ * the process began. {@link #isCaughtUp} is that proof; without it a broker that lags would take
  * directories for foreign ones, or a lost directory for a new one.
  *
  * <p>Owns: one registration in flight at a time.

@@ -16,6 +16,9 @@ import java.util.function.Supplier;
 /** The {@link MetadataService} of a broker: the parts of this package behind one front. */
 public final class ClusterMetadata implements MetadataService, AutoCloseable {
 
+  /** Leaders of deleted topics are forgotten so often. */
+  private static final long SWEEP_MILLIS = 60_000;
+
   private final MetadataGroup group;
   private final LeaderDirectory leaders;
   private final MetadataDescriber describer;
@@ -23,6 +26,9 @@ public final class ClusterMetadata implements MetadataService, AutoCloseable {
   private final TopicAdmin topics;
   private final MetadataGroup.Listener metadataListener;
   private final LeaderDirectory.Listener leaderListener;
+  private final Scheduler scheduler;
+  private Scheduler.Scheduled sweep;
+  private boolean closed;
 
   /**
    * @param reachable whether another broker is connected now
@@ -38,6 +44,7 @@ public final class ClusterMetadata implements MetadataService, AutoCloseable {
       Supplier<UUID> topicIds) {
     this.group = group;
     this.leaders = leaders;
+    this.scheduler = scheduler;
     describer = new MetadataDescriber(self, group, leaders, reachable);
     submitter =
         new CommandSubmitter(
@@ -52,6 +59,18 @@ public final class ClusterMetadata implements MetadataService, AutoCloseable {
     leaderListener = waits::check;
     group.addListener(metadataListener);
     leaders.addListener(leaderListener);
+    sweepLater();
+  }
+
+  private void sweep() {
+    leaders.forgetTopics(id -> group.state().topic(id) != null);
+    sweepLater();
+  }
+
+  private synchronized void sweepLater() {
+    if (!closed) {
+      sweep = scheduler.schedule(SWEEP_MILLIS, this::sweep);
+    }
   }
 
   @Override
@@ -87,8 +106,10 @@ public final class ClusterMetadata implements MetadataService, AutoCloseable {
 
   /** Stops listening; requests in progress end at their deadlines. */
   @Override
-  public void close() {
+  public synchronized void close() {
+    closed = true;
     group.removeListener(metadataListener);
     leaders.removeListener(leaderListener);
+    sweep.cancel();
   }
 }

@@ -20,8 +20,8 @@ import java.util.function.IntPredicate;
  * a leader can choose (settings that depend on the brokers, placement, the id of a topic to delete)
  * and refuses what cannot succeed.
  *
- * <p>Owns: the placements of proposals in flight, so that topics created at the same time do not all
- * go to the same brokers.
+ * <p>Owns: the placements of proposals in flight, so that topics created at the same time do not
+ * all go to the same brokers.
  *
  * <p>Threads: any.
  */
@@ -95,9 +95,7 @@ final class CommandPreparer {
     MetadataState state = group.state();
     TopicEntry existing = state.topic(create.getName());
     // Without contact to a majority the state may be old; then the log decides.
-    if (existing != null
-        && !existing.id().equals(Uuids.of(create.getId()))
-        && group.isFresh()) {
+    if (existing != null && !existing.id().equals(Uuids.of(create.getId())) && group.isFresh()) {
       return Prepared.refuse(ErrorCode.TOPIC_EXISTS, MetadataTransitions.existsText(existing));
     }
     int registered = state.brokers().size();
@@ -155,8 +153,7 @@ final class CommandPreparer {
     }
     return Prepared.propose(
         MetadataCommand.newBuilder()
-            .setDeleteTopic(
-                command.getDeleteTopic().toBuilder().setId(Uuids.toBytes(topic.id())))
+            .setDeleteTopic(command.getDeleteTopic().toBuilder().setId(Uuids.toBytes(topic.id())))
             .build());
   }
 }

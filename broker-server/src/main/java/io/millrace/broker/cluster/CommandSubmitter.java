@@ -12,8 +12,9 @@ import java.util.concurrent.CompletionException;
 /**
  * Brings a command into the metadata log, here or through the leader on another broker.
  *
- * <p>While it is certain that nothing was proposed it tries again until the deadline; once a command
- * may be in the log it is never sent a second time, and without an answer the outcome is unknown.
+ * <p>While it is certain that nothing was proposed it tries again until the deadline; once a
+ * command may be in the log it is never sent a second time, and without an answer the outcome is
+ * unknown.
  *
  * <p>Threads: any; nothing blocks. The future completes exactly once and never exceptionally: every
  * failure is a result with an error code of the right outcome class.
@@ -161,8 +162,7 @@ final class CommandSubmitter {
           failure instanceof CompletionException && failure.getCause() != null
               ? failure.getCause()
               : failure;
-      boolean certain =
-          cause instanceof MillraceException e && e.outcome() == Outcome.NOT_DONE;
+      boolean certain = cause instanceof MillraceException e && e.outcome() == Outcome.NOT_DONE;
       return new ProposalFailure(certain, "broker " + leader + ": " + cause.getMessage());
     }
 

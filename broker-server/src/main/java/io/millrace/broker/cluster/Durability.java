@@ -10,8 +10,7 @@ public final class Durability {
   public static String describe(TopicSettings settings) {
     int replicas = settings.getReplicas();
     int majority = replicas / 2 + 1;
-    String who =
-        replicas == 1 ? "the only replica" : majority + " of " + replicas + " replicas";
+    String who = replicas == 1 ? "the only replica" : majority + " of " + replicas + " replicas";
     return switch (settings.getFsync()) {
       case FSYNC_ALWAYS ->
           "fsync=always: a receipt means that "

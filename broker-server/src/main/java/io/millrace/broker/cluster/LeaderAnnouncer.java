@@ -10,8 +10,8 @@ import java.util.function.Supplier;
  *
  * <p>Owns: what has changed since the last announcement. New leaders go out together within {@link
  * #BATCH_MILLIS}; a lost leadership, for which the message has no field of its own, goes out as a
- * complete list. A complete list also goes to each newly connected broker and is repeated slowly, so
- * a lost or overtaken announcement heals by itself.
+ * complete list. A complete list also goes to each newly connected broker and is repeated slowly,
+ * so a lost or overtaken announcement heals by itself.
  *
  * <p>Threads: any; sending happens on the scheduler's thread or on the caller of peerConnected.
  */

@@ -196,7 +196,9 @@ public final class LeaderDirectory {
         unknown.add(key.topicId());
       }
     }
-    entries.keySet().removeIf(key -> unknown.contains(key.topicId()) && doomed.contains(key.topicId()));
+    entries
+        .keySet()
+        .removeIf(key -> unknown.contains(key.topicId()) && doomed.contains(key.topicId()));
     doomed = unknown;
   }
 

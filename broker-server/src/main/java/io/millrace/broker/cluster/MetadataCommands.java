@@ -1,7 +1,5 @@
 package io.millrace.broker.cluster;
 
-import com.google.protobuf.ByteString;
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.millrace.broker.cluster.message.AllocateProducerIds;
 import io.millrace.broker.cluster.message.CreateTopic;
 import io.millrace.broker.cluster.message.DeleteTopic;
@@ -24,18 +22,7 @@ public final class MetadataCommands {
 
   /** The entry of a command: one control batch of type METADATA. */
   static ByteBuffer toBatch(MetadataCommand command) {
-    return ControlBatch.encode(ControlType.METADATA.code(), command.toByteString());
-  }
-
-  /**
-   * @throws IllegalArgumentException if the value of the control record is no command
-   */
-  static MetadataCommand parse(ByteBuffer value) {
-    try {
-      return MetadataCommand.parseFrom(value);
-    } catch (InvalidProtocolBufferException e) {
-      throw new IllegalArgumentException("metadata command is not readable", e);
-    }
+    return ControlBatch.encode(ControlType.METADATA, command);
   }
 
   public static MetadataCommand registerBroker(BrokerEntry broker) {
@@ -55,10 +42,7 @@ public final class MetadataCommands {
   static MetadataCommand createTopic(String name, UUID id, TopicSettings settings) {
     return MetadataCommand.newBuilder()
         .setCreateTopic(
-            CreateTopic.newBuilder()
-                .setName(name)
-                .setId(Uuids.toBytes(id))
-                .setSettings(settings))
+            CreateTopic.newBuilder().setName(name).setId(Uuids.toBytes(id)).setSettings(settings))
         .build();
   }
 
@@ -72,9 +56,7 @@ public final class MetadataCommands {
   static MetadataCommand replicasStarted(
       int broker, UUID incarnation, Collection<ReplicaId> replicas) {
     ReplicasStarted.Builder started =
-        ReplicasStarted.newBuilder()
-            .setBroker(broker)
-            .setIncarnation(Uuids.toBytes(incarnation));
+        ReplicasStarted.newBuilder().setBroker(broker).setIncarnation(Uuids.toBytes(incarnation));
     replicas.forEach(replica -> started.addReplicas(replica.toKey()));
     return MetadataCommand.newBuilder().setReplicasStarted(started).build();
   }
@@ -82,17 +64,14 @@ public final class MetadataCommands {
   static MetadataCommand replicasRemoved(
       int broker, UUID incarnation, Collection<ReplicaId> replicas) {
     ReplicasRemoved.Builder removed =
-        ReplicasRemoved.newBuilder()
-            .setBroker(broker)
-            .setIncarnation(Uuids.toBytes(incarnation));
+        ReplicasRemoved.newBuilder().setBroker(broker).setIncarnation(Uuids.toBytes(incarnation));
     replicas.forEach(replica -> removed.addReplicas(replica.toKey()));
     return MetadataCommand.newBuilder().setReplicasRemoved(removed).build();
   }
 
   public static MetadataCommand allocateProducerIds(int broker, int count) {
     return MetadataCommand.newBuilder()
-        .setAllocateProducerIds(
-            AllocateProducerIds.newBuilder().setBroker(broker).setCount(count))
+        .setAllocateProducerIds(AllocateProducerIds.newBuilder().setBroker(broker).setCount(count))
         .build();
   }
 
@@ -100,10 +79,5 @@ public final class MetadataCommands {
     return MetadataCommand.newBuilder()
         .setSetFeatureLevel(SetFeatureLevel.newBuilder().setLevel(level))
         .build();
-  }
-
-  /** The payload of a METADATA_COMMAND frame. */
-  public static MetadataCommand parse(ByteString bytes) throws InvalidProtocolBufferException {
-    return MetadataCommand.parseFrom(bytes);
   }
 }

@@ -32,9 +32,8 @@ final class MetadataDescriber {
         MetadataResponse.newBuilder()
             .setClusterId(self.clusterId())
             .setAnsweringBroker(self.id())
-            .setMetadataLeader(group.leader());
-    ResponseContext.Builder context =
-        ResponseContext.newBuilder().setMetadataIndex(state.index());
+            .setMetadataLeader(group.isReady() ? self.id() : group.leader());
+    ResponseContext.Builder context = ResponseContext.newBuilder().setMetadataIndex(state.index());
     long seen = request.getContext().getMetadataIndex();
     if (seen > state.index()) {
       context.setError(

@@ -1,6 +1,7 @@
 package io.millrace.broker.cluster;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
 import io.millrace.broker.raft.ProposalCallback;
@@ -10,6 +11,7 @@ import io.millrace.broker.raft.ReplicaStateMachine;
 import io.millrace.protocol.batch.ControlBatch;
 import io.millrace.protocol.batch.ControlRecord;
 import io.millrace.protocol.batch.ControlType;
+import io.millrace.protocol.batch.InvalidBatchException;
 import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -123,19 +125,11 @@ public final class MetadataGroup implements ReplicaStateMachine {
 
   @Override
   public void apply(long index, long term, ByteBuffer batch, ProposalCallback local) {
-    ControlRecord record = ControlBatch.decode(batch);
-    if (record.type() == ControlType.NO_OP.code()) {
+    MetadataCommand command = commandOf(index, batch);
+    if (command == null) {
       return;
     }
-    if (record.type() != ControlType.METADATA.code()) {
-      throw new IllegalStateException(
-          "entry "
-              + index
-              + " of the metadata group has type "
-              + record.type()
-              + ", which this version does not know");
-    }
-    MetadataState.Step step = state.apply(index, MetadataCommands.parse(record.value()));
+    MetadataState.Step step = state.apply(index, command);
     state = step.state();
     changed = true;
     MetadataResult result = step.result();
@@ -144,6 +138,29 @@ public final class MetadataGroup implements ReplicaStateMachine {
     }
     if (local instanceof Pending pending) {
       pending.outcome.complete(new ProposalOutcome.Applied(result));
+    }
+  }
+
+  /** Null for an entry that is no command and changes nothing. */
+  private static MetadataCommand commandOf(long index, ByteBuffer batch) {
+    try {
+      ControlRecord record = ControlBatch.decode(batch);
+      if (record.version() == ControlBatch.KEY_VERSION && record.type() == ControlType.NO_OP) {
+        return null;
+      }
+      if (record.version() == ControlBatch.KEY_VERSION && record.type() == ControlType.METADATA) {
+        return MetadataCommand.parseFrom(record.value());
+      }
+      throw new IllegalStateException(
+          "entry "
+              + index
+              + " of the metadata group has type "
+              + record.code()
+              + " in version "
+              + record.version()
+              + ", which this broker does not know: upgrade it");
+    } catch (InvalidBatchException | InvalidProtocolBufferException e) {
+      throw new IllegalStateException("entry " + index + " of the metadata group is unreadable", e);
     }
   }
 

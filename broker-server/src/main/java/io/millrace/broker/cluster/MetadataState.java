@@ -18,8 +18,8 @@ import java.util.function.Consumer;
  * deleted topics that still have directories somewhere, producer ids, feature level.
  *
  * <p>Owns: immutable data; applying a command gives a new state. What is derived from a state and a
- * command depends on nothing else: no clock, no setting, no random number, so every replica gets the
- * same.
+ * command depends on nothing else: no clock, no setting, no random number, so every replica gets
+ * the same.
  *
  * <p>Threads: any.
  */

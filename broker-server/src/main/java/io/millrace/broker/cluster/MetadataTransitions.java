@@ -125,8 +125,7 @@ final class MetadataTransitions {
 
   private static Step createTopic(MetadataState state, long index, CreateTopic command) {
     if (command.getName().isEmpty() || !Uuids.isUuid(command.getId())) {
-      return refused(
-          state, index, ErrorCode.REFUSED, "a topic needs a name and an id of 16 bytes");
+      return refused(state, index, ErrorCode.REFUSED, "a topic needs a name and an id of 16 bytes");
     }
     UUID id = Uuids.of(command.getId());
     MetadataResult done =
@@ -236,10 +235,7 @@ final class MetadataTransitions {
               draft.removeTopic(topic);
               draft.deleted.put(deleted.id(), deleted);
             }),
-        MetadataResult.newBuilder()
-            .setIndex(index)
-            .setTopicId(Uuids.toBytes(topic.id()))
-            .build());
+        MetadataResult.newBuilder().setIndex(index).setTopicId(Uuids.toBytes(topic.id())).build());
   }
 
   static String unknownText(String name) {
@@ -274,7 +270,10 @@ final class MetadataTransitions {
           state,
           index,
           ErrorCode.REFUSED,
-          "feature level " + level + " is below the present " + state.featureLevel()
+          "feature level "
+              + level
+              + " is below the present "
+              + state.featureLevel()
               + ": a level is never taken back");
     }
     for (BrokerEntry broker : state.brokers()) {

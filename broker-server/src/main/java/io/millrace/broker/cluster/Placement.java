@@ -12,9 +12,9 @@ import java.util.Map;
  *
  * <p>The preferred leader comes first: the broker with the fewest preferred leaders. The other
  * replicas go where the fewest replicas are, among equals to brokers with more preferred leaders,
- * because one with fewer is about to be chosen as a leader. So topics of one replica count keep both
- * counts within 1 over equal brokers; {@code PlacementProperties} proves that, and a bound of 3 for
- * mixed counts.
+ * because one with fewer is about to be chosen as a leader. So topics of one replica count keep
+ * both counts within 1 over equal brokers; {@code PlacementProperties} proves that, and a bound of
+ * 3 for mixed counts.
  */
 public final class Placement {
 

@@ -52,7 +52,8 @@ public final class ProducerIds {
       } else if (waiting.size() >= MAX_WAITING) {
         future.completeExceptionally(
             new MillraceException(
-                ErrorCode.THROTTLED, MAX_WAITING + " requests wait for a producer id: wait a little"));
+                ErrorCode.THROTTLED,
+                MAX_WAITING + " requests wait for a producer id: wait a little"));
       } else {
         waiting.add(future);
         fetch = !fetching;

@@ -10,8 +10,8 @@ import java.util.function.BooleanSupplier;
 /**
  * Requests that wait until something that this broker observes becomes true.
  *
- * <p>Owns: the waits; each ends at the latest at its deadline, so there are never more than requests
- * in progress.
+ * <p>Owns: the waits; each ends at the latest at its deadline, so there are never more than
+ * requests in progress.
  *
  * <p>Threads: any. Conditions are checked by {@link #check} on the thread that made the change and
  * must be quick.

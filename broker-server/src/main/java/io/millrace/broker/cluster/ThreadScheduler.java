@@ -12,7 +12,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Owns: one daemon thread, ended by {@link #close}.
  *
- * <p>Errors: what a task throws is logged; other tasks go on. Tasks scheduled after close never run.
+ * <p>Errors: what a task throws is logged; other tasks go on. Tasks scheduled after close never
+ * run.
  */
 public final class ThreadScheduler implements Scheduler, AutoCloseable {
 
