@@ -46,6 +46,13 @@ public final class PeerNetwork implements AutoCloseable {
       String incarnation,
       java.util.function.Supplier<InetSocketAddress> advertised) {}
 
+  /** Says whether the broker that answers at an address may be talked to. */
+  @FunctionalInterface
+  public interface PeerCheck {
+    /** Why not, or null. */
+    String refusal(int brokerId, String incarnation);
+  }
+
   /** End of one request; exactly one method is called, once, on the request's event loop or timer. */
   public interface ResponseHandler {
     /** Takes ownership of the frame. */
@@ -57,6 +64,7 @@ public final class PeerNetwork implements AutoCloseable {
 
   private final LocalIdentity identity;
   private final AddressBook addresses;
+  private final PeerCheck check;
   private final EventLoopGroup eventLoops;
   private final HashedWheelTimer timer;
   private final int maxFrameBytes;
@@ -74,11 +82,13 @@ public final class PeerNetwork implements AutoCloseable {
   public PeerNetwork(
       LocalIdentity identity,
       AddressBook addresses,
+      PeerCheck check,
       EventLoopGroup eventLoops,
       HashedWheelTimer timer,
       int maxFrameBytes) {
     this.identity = identity;
     this.addresses = addresses;
+    this.check = check;
     this.eventLoops = eventLoops;
     this.timer = timer;
     this.maxFrameBytes = maxFrameBytes;
@@ -114,6 +124,7 @@ public final class PeerNetwork implements AutoCloseable {
         brokerId,
         channel,
         addresses,
+        check,
         eventLoops.next(),
         timer,
         faults,
