@@ -70,7 +70,7 @@ public final class PeerNetwork implements AutoCloseable {
   private final int maxFrameBytes;
   private final Map<Integer, Peer> peers = new ConcurrentHashMap<>();
   private final List<IntConsumer> connectListeners = new CopyOnWriteArrayList<>();
-  private final NetworkFaults faults = new NetworkFaults();
+  private final NetworkFaults faults;
   private volatile boolean closed;
 
   private record Peer(PeerConnection control, PeerConnection data) {
@@ -85,12 +85,14 @@ public final class PeerNetwork implements AutoCloseable {
       PeerCheck check,
       EventLoopGroup eventLoops,
       HashedWheelTimer timer,
+      NetworkFaults faults,
       int maxFrameBytes) {
     this.identity = identity;
     this.addresses = addresses;
     this.check = check;
     this.eventLoops = eventLoops;
     this.timer = timer;
+    this.faults = faults;
     this.maxFrameBytes = maxFrameBytes;
   }
 
