@@ -221,8 +221,8 @@ public final class Broker implements AutoCloseable {
   }
 
   private void run() throws IOException {
-    advertised = config.advertised().toSocketAddress();
-    InetSocketAddress bound = server.start(config.listen().toSocketAddress());
+    advertised = config.advertised().resolve();
+    InetSocketAddress bound = server.start(config.listen().resolve());
     if (config.advertised().port() == 0) {
       advertised =
           InetSocketAddress.createUnresolved(config.advertised().host(), bound.getPort());
@@ -263,8 +263,8 @@ public final class Broker implements AutoCloseable {
     }
   }
 
-  /** A peer said at its handshake where it listens. */
-  void peerSaid(int brokerId, String host, int port) {
+  /** A broker listens at this address now: it said so itself, or whoever started it says so. */
+  public void peerSaid(int brokerId, String host, int port) {
     if (addresses.saidBy(brokerId, host, port)) {
       network.addressesChanged();
     }
@@ -366,9 +366,23 @@ public final class Broker implements AutoCloseable {
 
   // ---------------------------------------------------------------------------------- stopping
 
+  /** True if this broker leads the metadata group, is ready, and hears a majority. */
+  public boolean leadsMetadata() {
+    return metadataGroup.isFresh();
+  }
+
   /** Stops cleanly: other brokers lead before this one goes. */
   @Override
   public void close() {
+    stop(HAND_OVER_MILLIS);
+  }
+
+  /** As {@link #close}, for a cluster that stops as a whole. */
+  public void closeWithoutHandOver() {
+    stop(0);
+  }
+
+  private void stop(long handOverMillis) {
     if (stopped) {
       return;
     }
@@ -377,7 +391,9 @@ public final class Broker implements AutoCloseable {
     balancer.close();
     registrar.close();
     try {
-      transfers.handOverAll(HAND_OVER_MILLIS);
+      if (handOverMillis > 0) {
+        transfers.handOverAll(handOverMillis);
+      }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
