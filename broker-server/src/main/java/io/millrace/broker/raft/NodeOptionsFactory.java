@@ -53,6 +53,7 @@ final class NodeOptionsFactory {
     // Per group; it only runs short callbacks.
     options.setRpcProcessorThreadPoolSize(3);
     options.setEnableRpcChecksum(false);
+    options.setEnableBoltReconnect(false);
     options.setRpcConnectTimeoutMs(300);
     options.setRpcDefaultTimeout(5000);
     options.setRpcInstallSnapshotTimeout(300_000);

@@ -10,6 +10,7 @@ import io.millrace.broker.raft.message.ConfigurationAt;
 import io.millrace.broker.raft.message.GroupConfiguration;
 import io.millrace.protocol.batch.ControlBatch;
 import io.millrace.protocol.batch.ControlType;
+import io.millrace.protocol.batch.InvalidBatchException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -64,11 +65,11 @@ public final class GroupConfigurations {
   // --------------------------------------------------------------------- to and from JRaft and the log
 
   static ByteBuffer toBatch(LogEntry entry) {
-    return ControlBatch.encode(ControlType.CONF, fromEntry(entry).toByteString());
+    return ControlBatch.encode(ControlType.CONF, fromEntry(entry));
   }
 
   static ConfigurationAt fromBatch(long index, long term, ByteBuffer batch)
-      throws InvalidProtocolBufferException {
+      throws InvalidBatchException, InvalidProtocolBufferException {
     return ConfigurationAt.newBuilder()
         .setIndex(index)
         .setTerm(term)

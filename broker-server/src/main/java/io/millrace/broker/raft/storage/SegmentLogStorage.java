@@ -5,12 +5,12 @@ import com.alipay.sofa.jraft.entity.LogEntry;
 import com.alipay.sofa.jraft.option.LogStorageOptions;
 import com.alipay.sofa.jraft.storage.LogStorage;
 import com.google.protobuf.InvalidProtocolBufferException;
-import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.raft.message.Checkpoint;
 import io.millrace.broker.raft.message.ConfigurationAt;
 import io.millrace.protocol.batch.ControlBatch;
 import io.millrace.protocol.batch.ControlType;
+import io.millrace.protocol.batch.InvalidBatchException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -35,23 +35,30 @@ public final class SegmentLogStorage implements LogStorage {
 
   private static final Logger LOG = LoggerFactory.getLogger(SegmentLogStorage.class);
 
+  private final String group;
   private final PartitionLog log;
   private final Checkpoint checkpoint;
   private final GroupConfigurations configurations;
+  private final Runnable onWritten;
   private final Consumer<Exception> onFailure;
 
   /**
    * @param checkpoint what the replica starts from, null = from the log's first entry
+   * @param onWritten called after each append, on the log thread
    * @param onFailure told of the first cause of every failed read or write; any thread
    */
   public SegmentLogStorage(
+      String group,
       PartitionLog log,
       Checkpoint checkpoint,
       GroupConfigurations configurations,
+      Runnable onWritten,
       Consumer<Exception> onFailure) {
+    this.group = group;
     this.log = log;
     this.checkpoint = checkpoint;
     this.configurations = configurations;
+    this.onWritten = onWritten;
     this.onFailure = onFailure;
   }
 
@@ -63,13 +70,7 @@ public final class SegmentLogStorage implements LogStorage {
       replayFrom = checkpoint.getIndex() + 1;
     }
     try {
-      log.forEachControl(
-          replayFrom,
-          (index, term, batch) -> {
-            if (ControlBatch.typeOf(batch) == ControlType.CONF.code()) {
-              configurations.add(GroupConfigurations.fromBatch(index, term, batch));
-            }
-          });
+      log.forEachControl(replayFrom, this::addIfConfiguration);
     } catch (IOException | RuntimeException e) {
       onFailure.accept(e);
       return false;
@@ -78,6 +79,16 @@ public final class SegmentLogStorage implements LogStorage {
       options.getConfigurationManager().add(GroupConfigurations.toJRaft(at));
     }
     return true;
+  }
+
+  private void addIfConfiguration(long index, long term, ByteBuffer batch) {
+    try {
+      if (ControlBatch.decode(batch).type() == ControlType.CONF) {
+        configurations.add(GroupConfigurations.fromBatch(index, term, batch));
+      }
+    } catch (InvalidBatchException | InvalidProtocolBufferException e) {
+      throw new IllegalStateException("entry " + index + " cannot be decoded", e);
+    }
   }
 
   @Override
@@ -110,7 +121,7 @@ public final class SegmentLogStorage implements LogStorage {
   ByteBuffer readData(long index) {
     try {
       return log.read(index);
-    } catch (IOException | LogDamagedException e) {
+    } catch (IOException | RuntimeException e) {
       onFailure.accept(e);
       return null;
     }
@@ -140,6 +151,7 @@ public final class SegmentLogStorage implements LogStorage {
         configurations.add(GroupConfigurations.at(entry));
       }
     }
+    onWritten.run();
     return entries.size();
   }
 
@@ -164,8 +176,7 @@ public final class SegmentLogStorage implements LogStorage {
   @Override
   public boolean truncateSuffix(long lastIndexKept) {
     try {
-      LOG.info(
-          "{}: cutting the log from {} back to {}", log.directory(), log.lastIndex(), lastIndexKept);
+      LOG.info("{}: cutting the log from {} back to {}", group, log.lastIndex(), lastIndexKept);
       log.truncateSuffix(lastIndexKept);
       configurations.truncateSuffix(lastIndexKept);
       return true;
