@@ -169,6 +169,10 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     return channel;
   }
 
+  NetworkCounters counters() {
+    return counters;
+  }
+
   boolean isOverLimit() {
     return overLimit;
   }

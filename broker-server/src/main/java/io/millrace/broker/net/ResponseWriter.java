@@ -135,7 +135,7 @@ final class ResponseWriter {
 
   private void write(Outgoing response) {
     ChannelFuture last = channel.write(response.head());
-    long sliceBytes = response.sliceBytes();
+    long sliceBytes = Outgoing.bytesOf(response.slices());
     if (sliceBytes > 0) {
       try {
         last = canTransfer(response, sliceBytes) ? transfer(response) : copy(response, sliceBytes);
@@ -172,7 +172,7 @@ final class ResponseWriter {
                     region.file(), region.position(), region.length(), this::noteProgress));
       }
     }
-    counters.fileBytesOut.add(response.sliceBytes());
+    counters.fileBytesOut.add(Outgoing.bytesOf(response.slices()));
     return last;
   }
 
@@ -208,7 +208,7 @@ final class ResponseWriter {
   }
 
   private void finished(Outgoing response, Throwable failureOrNull) {
-    response.releaseSlices();
+    response.release().run();
     settle(response);
     if (failureOrNull != null) {
       listener.writeFailed(failureOrNull);

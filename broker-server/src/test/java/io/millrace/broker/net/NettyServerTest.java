@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.millrace.broker.api.BrokerIdentity;
+import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.api.Handlers;
 import io.millrace.broker.api.HelloHandler;
 import io.millrace.broker.api.PeerHelloHandler;
@@ -63,7 +63,7 @@ class NettyServerTest {
 
   private static final InetSocketAddress ANY_PORT =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-  private static final BrokerIdentity IDENTITY = new BrokerIdentity("shop", 1, new UUID(1, 2));
+  private static final LocalBroker IDENTITY = new LocalBroker("shop", 1, new UUID(1, 2));
   private static final int FRAME_BYTES = 4 << 20;
 
   private final Map<ApiKind, RequestHandler> handlers = new EnumMap<>(ApiKind.class);
