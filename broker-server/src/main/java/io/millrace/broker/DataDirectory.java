@@ -35,7 +35,10 @@ public final class DataDirectory implements AutoCloseable {
 
   /** What an interrupted format, or a refused start, leaves: no data. */
   private static final Set<String> NO_DATA =
-      Set.of(DirectoryLock.FILE_NAME, ID_FILE + CheckedTextFile.TEMPORARY_SUFFIX);
+      Set.of(
+          DirectoryLock.FILE_NAME,
+          ID_FILE + CheckedTextFile.TEMPORARY_SUFFIX,
+          RaftDirectory.STAGED);
 
   private final Path path;
   private final LocalBroker identity;
@@ -79,7 +82,9 @@ public final class DataDirectory implements AutoCloseable {
         values.put(
             "voters",
             new TreeSet<>(voters).stream().map(String::valueOf).collect(Collectors.joining(",")));
+        RaftDirectory.stage(disk, dataDir);
         idFile(disk, dataDir).write(values);
+        RaftDirectory.complete(disk, dataDir, dataDir.resolve(RAFT));
         return identity;
       }
     } catch (IOException failed) {
@@ -104,9 +109,8 @@ public final class DataDirectory implements AutoCloseable {
       try {
         // Again: it may have been replaced before the lock was ours.
         Id id = readAndCheck(disk, dataDir, brokerId, clusterId);
-        boolean neverStarted =
-            names(disk, dataDir).stream()
-                .allMatch(name -> NO_DATA.contains(name) || name.equals(ID_FILE));
+        RaftDirectory.complete(disk, dataDir, dataDir.resolve(RAFT));
+        boolean neverStarted = !disk.exists(dataDir.resolve(TOPICS));
         LifecycleFile lifecycle = new LifecycleFile(disk, dataDir, neverStarted);
         lifecycle.begin();
         return new DataDirectory(dataDir, id, lock, lifecycle);

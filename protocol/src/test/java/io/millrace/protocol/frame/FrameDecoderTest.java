@@ -131,6 +131,20 @@ class FrameDecoderTest {
   }
 
   @Test
+  void pendingFrameIsStatedFromItsPrefixToItsEnd() {
+    FrameDecoder decoder = new FrameDecoder(() -> LIMIT);
+    EmbeddedChannel pending = new EmbeddedChannel(decoder);
+    byte[] bytes = frameBytes("orders", new byte[100]);
+    pending.writeInbound(Unpooled.copiedBuffer(bytes, 0, 13));
+    assertThat(decoder.pendingFrameBytes()).isZero();
+    pending.writeInbound(Unpooled.copiedBuffer(bytes, 13, 1));
+    assertThat(decoder.pendingFrameBytes()).isEqualTo(bytes.length);
+    pending.writeInbound(Unpooled.copiedBuffer(bytes, 14, bytes.length - 14));
+    assertThat(decoder.pendingFrameBytes()).isZero();
+    assertFrame(pending.readInbound(), "orders", new byte[100]);
+  }
+
+  @Test
   void kindThatIsNotKnownIsAFrameLikeAnyOther() {
     byte[] bytes = frameBytes("orders", new byte[0]);
     bytes[4] = (byte) 0xFF;

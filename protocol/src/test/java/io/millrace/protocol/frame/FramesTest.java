@@ -108,11 +108,12 @@ class FramesTest {
             "100 PEER_HELLO",
             "101 RAFT",
             "102 METADATA_COMMAND",
-            "103 LEADER_ANNOUNCEMENT");
+            "103 LEADER_ANNOUNCEMENT",
+            "104 TRANSFER_LEADER");
     for (ApiKind kind : ApiKind.values()) {
       assertThat(ApiKind.of(kind.code())).isSameAs(kind);
     }
-    assertThat(List.of(-1, 0, 10, 99, 104, 127, 128, 65535))
+    assertThat(List.of(-1, 0, 10, 99, 105, 127, 128, 65535))
         .allSatisfy(code -> assertThat(ApiKind.of(code)).isNull());
   }
 
