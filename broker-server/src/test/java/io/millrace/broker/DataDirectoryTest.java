@@ -128,7 +128,9 @@ class DataDirectoryTest {
   @Test
   void aCrashBetweenTheTemporaryFileAndTheRenameLeavesAnEmptyDirectory() {
     disk.failRename = true;
-    assertThatThrownBy(this::format).hasMessageContaining("cannot format").hasMessageContaining("rename");
+    assertThatThrownBy(this::format)
+        .hasMessageContaining("cannot format")
+        .hasMessageContaining("rename");
     assertThat(dir.resolve("broker.id.tmp")).exists();
     assertThat(DataDirectory.isFormatted(disk, dir)).isFalse();
     assertThatThrownBy(this::open).hasMessageContaining("is empty; make it with format first");
@@ -330,7 +332,9 @@ class DataDirectoryTest {
     }
   }
 
-  /** The real disk with a boot id to choose, a list of what happened, and a rename that can fail. */
+  /**
+   * The real disk with a boot id to choose, a list of what happened, and a rename that can fail.
+   */
   private static final class TestDisk implements Disk {
 
     private final DirectDisk real = new DirectDisk();

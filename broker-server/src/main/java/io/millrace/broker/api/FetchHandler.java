@@ -9,8 +9,8 @@ import io.millrace.protocol.message.FetchRequest;
 import java.util.function.Consumer;
 
 /**
- * Hands a fetch to the coordinator and its answer to the connection. A fetch that waits is cancelled
- * when its connection closes.
+ * Hands a fetch to the coordinator and its answer to the connection. A fetch that waits is
+ * cancelled when its connection closes.
  */
 public final class FetchHandler implements RequestHandler {
 

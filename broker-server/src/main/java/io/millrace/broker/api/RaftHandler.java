@@ -5,8 +5,8 @@ import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.message.RaftHeader;
 
 /**
- * Hands Raft messages on, with the broker that the connection belongs to: the message's own word for
- * its sender is checked against it. The payload is retained for the thread that will read it.
+ * Hands Raft messages on, with the broker that the connection belongs to: the message's own word
+ * for its sender is checked against it. The payload is retained for the thread that will read it.
  */
 public final class RaftHandler implements RequestHandler {
 

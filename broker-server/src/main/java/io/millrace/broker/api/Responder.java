@@ -8,8 +8,8 @@ import java.util.List;
 
 /**
  * Takes the one answer to a request. Threads: any. A second answer is a fault of the handler: what
- * it carries is released, and the call throws {@link IllegalStateException}. Answers to a connection
- * that is gone are dropped.
+ * it carries is released, and the call throws {@link IllegalStateException}. Answers to a
+ * connection that is gone are dropped.
  */
 public interface Responder {
 

@@ -17,9 +17,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Brings the responses of one connection to its socket.
  *
- * <p>Owns: the responses that were given and are not written: their buffers and slices. The queue is
- * bounded by the connection's limit on unanswered requests. Responses that are ready together leave
- * with one flush.
+ * <p>Owns: the responses that were given and are not written: their buffers and slices. The queue
+ * is bounded by the connection's limit on unanswered requests. Responses that are ready together
+ * leave with one flush.
  *
  * <p>Threads: {@link #send} any; everything else the event loop of the channel.
  *
@@ -195,9 +195,7 @@ final class ResponseWriter {
       throws IOException {
     int done = 0;
     while (done < length) {
-      int read =
-          file.read(
-              target.nioBuffer(target.writerIndex(), length - done), position + done);
+      int read = file.read(target.nioBuffer(target.writerIndex(), length - done), position + done);
       if (read <= 0) {
         throw new EOFException(
             "file ends at " + file.size() + ", a response needs it up to " + (position + length));
