@@ -21,6 +21,8 @@ import io.netty.channel.embedded.EmbeddedChannel;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
@@ -115,6 +117,13 @@ class FramesTest {
     }
     assertThat(List.of(-1, 0, 10, 99, 105, 127, 128, 65535))
         .allSatisfy(code -> assertThat(ApiKind.of(code)).isNull());
+  }
+
+  @ParameterizedTest
+  @EnumSource(ApiKind.class)
+  void everyKindStandsInTheDocumentation(ApiKind kind) throws IOException {
+    assertThat(Files.readString(Path.of("..", "docs", "inside", "protocol.md")))
+        .contains("| " + kind.code() + " | " + kind + " |");
   }
 
   @Test
