@@ -1,6 +1,5 @@
 package io.millrace.broker;
 
-import io.millrace.broker.api.BrokerIdentity;
 import io.millrace.broker.api.Handlers;
 import io.millrace.broker.cluster.BalancerDriver;
 import io.millrace.broker.cluster.BrokerEntry;
@@ -75,7 +74,7 @@ public final class Broker implements AutoCloseable {
 
   private final BrokerConfig config;
   private final DataDirectory directory;
-  private final BrokerIdentity identity;
+  private final LocalBroker identity;
   private final long startedNanos = System.nanoTime();
   private final HashedWheelTimer timer;
   private final ThreadScheduler scheduler;
@@ -132,7 +131,7 @@ public final class Broker implements AutoCloseable {
     this.config = config;
     this.directory = directory;
     this.identity = directory.identity();
-    int id = identity.brokerId();
+    int id = identity.id();
     disk.createDirectory(directory.topics());
     votes = VotesJournal.open(disk, directory.raft(), id);
     knownPeers = KnownPeers.open(disk, directory.raft());
@@ -176,12 +175,10 @@ public final class Broker implements AutoCloseable {
                 directory.unsyncedBytesMayBeLost()));
 
     leaders = new LeaderDirectory(id);
-    LocalBroker self =
-        new LocalBroker(identity.clusterId(), id, identity.incarnation());
     PeerLinks links = new PeerLinks(network, move -> transfersOfThis().move(move));
     metadata =
         new ClusterMetadata(
-            self, metadataGroup, leaders, this::isReachable, links, scheduler, UUID::randomUUID);
+            identity, metadataGroup, leaders, this::isReachable, links, scheduler, UUID::randomUUID);
     announcer = new LeaderAnnouncer(id, leaders, this::otherBrokers, links, scheduler);
     registrar = new BrokerRegistrar(metadata, scheduler, fatal);
     environment =
@@ -203,7 +200,7 @@ public final class Broker implements AutoCloseable {
     transfers = new LeaderTransfers(id, partitions, replicas, network::isConnected);
     reconciler =
         new Reconciler(
-            self, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
+            identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
     reconcilerThread = new ReconcilerThread(reconciler, metadataGroup, "reconciler-" + id);
     balancer =
         new BalancerDriver(
@@ -231,7 +228,7 @@ public final class Broker implements AutoCloseable {
     network.addConnectListener(announcer::peerConnected);
     directory.bootstrapVoters().forEach(network::addPeer);
     config.clusterBrokers().keySet().forEach(network::addPeer);
-    if (directory.bootstrapVoters().contains(identity.brokerId())) {
+    if (directory.bootstrapVoters().contains(identity.id())) {
       replicas.start(
           MetadataReplica.spec(identity, directory), new MetadataReplica(metadataGroup));
     }
@@ -240,7 +237,7 @@ public final class Broker implements AutoCloseable {
     balancer.start();
     registrar.register(
         new BrokerEntry(
-            identity.brokerId(),
+            identity.id(),
             identity.incarnation(),
             advertised.getHostString(),
             advertised.getPort(),
@@ -254,7 +251,7 @@ public final class Broker implements AutoCloseable {
     Collection<BrokerEntry> registered = metadataGroup.state().brokers();
     knownPeers.learn(registered);
     for (BrokerEntry broker : registered) {
-      if (broker.id() != identity.brokerId()) {
+      if (broker.id() != identity.id()) {
         network.addPeer(broker.id());
         if (addresses.registered(broker)) {
           network.addressesChanged();
@@ -283,13 +280,13 @@ public final class Broker implements AutoCloseable {
   }
 
   private boolean isReachable(int brokerId) {
-    return brokerId == identity.brokerId() || network.isConnected(brokerId);
+    return brokerId == identity.id() || network.isConnected(brokerId);
   }
 
   private Collection<Integer> otherBrokers() {
     Collection<Integer> others = new TreeSet<>(directory.bootstrapVoters());
     metadataGroup.state().brokers().forEach(broker -> others.add(broker.id()));
-    others.remove(identity.brokerId());
+    others.remove(identity.id());
     return others;
   }
 
@@ -299,7 +296,7 @@ public final class Broker implements AutoCloseable {
     return config;
   }
 
-  public BrokerIdentity identity() {
+  public LocalBroker identity() {
     return identity;
   }
 
@@ -386,7 +383,7 @@ public final class Broker implements AutoCloseable {
     if (stopped) {
       return;
     }
-    LOG.info("broker {} stops", identity.brokerId());
+    LOG.info("broker {} stops", identity.id());
     stopped = true;
     balancer.close();
     registrar.close();
@@ -403,7 +400,7 @@ public final class Broker implements AutoCloseable {
     }
     stopParts();
     directory.closeCleanly();
-    LOG.info("broker {} has stopped", identity.brokerId());
+    LOG.info("broker {} has stopped", identity.id());
   }
 
   /** Stops without handing over and without the mark of a clean stop; for tests and failed starts. */
