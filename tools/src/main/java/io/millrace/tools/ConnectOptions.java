@@ -26,7 +26,7 @@ public final class ConnectOptions {
       names = "--request-timeout",
       paramLabel = "TIME",
       converter = Quantities.DurationConverter.class,
-      description = "How long one request may take. Default: ${DEFAULT-VALUE}")
+      description = "How long one request may take. Default: 30s")
   private Duration requestTimeout = Duration.ofSeconds(30);
 
   /** Connects to the brokers that the options name. */

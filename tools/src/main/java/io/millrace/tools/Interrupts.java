@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * Lets a long-running command end well on Ctrl-C or SIGTERM: it is asked to stop, gets a bounded
  * time to print what it knows, and its own exit code becomes that of the process.
  *
- * <p>Threads: {@link #finished} and {@link #close} are called by the command's thread, the hook runs
- * on a thread of the JVM.
+ * <p>Threads: {@link #finished} and {@link #close} are called by the command's thread, the hook
+ * runs on a thread of the JVM.
  */
 public final class Interrupts implements AutoCloseable {
   private static final int NO_CODE = -1;

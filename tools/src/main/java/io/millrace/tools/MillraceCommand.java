@@ -101,7 +101,8 @@ public final class MillraceCommand implements Runnable {
     if (System.getProperty(LOGGING_PROPERTY) == null) {
       // Before the first logger exists: a command logs nothing to standard output, a broker all.
       boolean broker = args.length > 1 && args[0].equals("broker") && args[1].equals("start");
-      System.setProperty(LOGGING_PROPERTY, broker ? "millrace-broker-logback.xml" : "millrace-tools-logback.xml");
+      System.setProperty(
+          LOGGING_PROPERTY, broker ? "millrace-broker-logback.xml" : "millrace-tools-logback.xml");
     }
     System.exit(execute(Terminal.system(), args));
   }
@@ -109,8 +110,7 @@ public final class MillraceCommand implements Runnable {
   /** Runs one command line and returns its exit code. */
   public static int execute(Terminal terminal, String... args) {
     var root = new MillraceCommand(terminal);
-    var errors =
-        new ErrorReporter(terminal, ClusterHome.locate(null, terminal.environment()));
+    var errors = new ErrorReporter(terminal, ClusterHome.locate(null, terminal.environment()));
     var commandLine = new CommandLine(root, new RootFactory(root));
     commandLine
         .setCaseInsensitiveEnumValuesAllowed(true)

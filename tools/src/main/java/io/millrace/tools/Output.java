@@ -47,7 +47,8 @@ public final class Output {
 
   private static final Gson JSON =
       new GsonBuilder().disableHtmlEscaping().serializeNulls().setPrettyPrinting().create();
-  private static final Gson JSON_LINE = new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
+  private static final Gson JSON_LINE =
+      new GsonBuilder().disableHtmlEscaping().serializeNulls().create();
 
   private final Form form;
   private final PrintStream out;

@@ -42,14 +42,18 @@ public final class Quantities {
   }
 
   private static String notADuration(String text) {
-    return "'" + text + "' is not a duration; write a whole number with ms, s, m, h or d, as in 30s";
+    return "'"
+        + text
+        + "' is not a duration; write a whole number with ms, s, m, h or d, as in 30s";
   }
 
   public static long bytes(String text) {
     Matcher matcher = SIZE.matcher(text.strip().toLowerCase(Locale.ROOT));
     if (!matcher.matches()) {
       throw new TypeConversionException(
-          "'" + text + "' is not a size; write a whole number of bytes, or with k, m or g, as in 64m");
+          "'"
+              + text
+              + "' is not a size; write a whole number of bytes, or with k, m or g, as in 64m");
     }
     int shift =
         switch (matcher.group(2)) {
@@ -60,7 +64,8 @@ public final class Quantities {
         };
     long number = Long.parseLong(matcher.group(1));
     if (number > Long.MAX_VALUE >> shift) {
-      throw new TypeConversionException("'" + text + "' is too large; at most 8 EiB can be counted");
+      throw new TypeConversionException(
+          "'" + text + "' is too large; at most 8 EiB can be counted");
     }
     return number << shift;
   }

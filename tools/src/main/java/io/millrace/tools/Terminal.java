@@ -34,7 +34,8 @@ public record Terminal(
             new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), OUT_BUFFER_BYTES),
             false,
             StandardCharsets.UTF_8);
-    var err = new PrintStream(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8);
+    var err =
+        new PrintStream(new FileOutputStream(FileDescriptor.err), true, StandardCharsets.UTF_8);
     Map<String, String> environment = System.getenv();
     return new Terminal(
         System.in, out, err, "1".equals(environment.get(STDERR_IS_TERMINAL)), environment);

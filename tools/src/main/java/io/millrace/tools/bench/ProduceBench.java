@@ -10,8 +10,8 @@ import io.millrace.tools.records.Pacer;
 /**
  * Sends records and times their acknowledgements.
  *
- * <p>Without a rate the latency counts from the call of send; with one from when the record was due,
- * so that waiting behind a stall counts (no coordinated omission).
+ * <p>Without a rate the latency counts from the call of send; with one from when the record was
+ * due, so that waiting behind a stall counts (no coordinated omission).
  */
 final class ProduceBench {
   private final Producer producer;

@@ -5,9 +5,9 @@ import org.HdrHistogram.Histogram;
 /**
  * What is measured: the part of a run after the warm-up.
  *
- * <p>The window opens when the last warm-up record is done and closes with the last record; rate and
- * latencies are of the records in between. JIT compilation, connections and first segments are thus
- * left out.
+ * <p>The window opens when the last warm-up record is done and closes with the last record; rate
+ * and latencies are of the records in between. JIT compilation, connections and first segments are
+ * thus left out.
  *
  * <p>Threads: any; one lock.
  */

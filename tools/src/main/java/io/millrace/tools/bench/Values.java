@@ -2,9 +2,7 @@ package io.millrace.tools.bench;
 
 import java.util.Random;
 
-/**
- * Values to send, made before the measuring: random bytes, the same ones in each run.
- */
+/** Values to send, made before the measuring: random bytes, the same ones in each run. */
 final class Values {
   private static final long SEED = 20_260_101;
   private static final int MOST_VALUES = 4_096;

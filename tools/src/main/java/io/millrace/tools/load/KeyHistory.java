@@ -85,7 +85,8 @@ final class KeyHistory {
 
   void seen(long number, Place place, Findings findings) {
     if (number >= next || number < 0) {
-      findings.found(Violation.FOREIGN, number, "read at " + place + ", sent are 0 to " + (next - 1));
+      findings.found(
+          Violation.FOREIGN, number, "read at " + place + ", sent are 0 to " + (next - 1));
       return;
     }
     boolean first = number > highestSeen;
@@ -117,7 +118,9 @@ final class KeyHistory {
       findings.unknownAppeared();
     } else if (!record.seen.equals(record.receipt)) {
       findings.found(
-          Violation.MISPLACED, number, "read at " + record.seen + ", receipt says " + record.receipt);
+          Violation.MISPLACED,
+          number,
+          "read at " + record.seen + ", receipt says " + record.receipt);
     }
   }
 

@@ -233,8 +233,7 @@ public final class LoadCommand implements Callable<Integer> {
       } catch (TimeoutException e) {
         report.live();
         if (System.nanoTime() - deadline >= 0) {
-          throw new CommandFailure(
-              what + " did not end in " + Words.millis(limit.toMillis()), e);
+          throw new CommandFailure(what + " did not end in " + Words.millis(limit.toMillis()), e);
         }
       } catch (ExecutionException e) {
         throw new IllegalStateException(what + " failed: " + e.getCause(), e.getCause());

@@ -2,8 +2,8 @@ package io.millrace.tools.load;
 
 import io.millrace.client.Producer;
 import io.millrace.client.Reader;
-import io.millrace.client.ReceivedRecord;
 import io.millrace.client.Receipt;
+import io.millrace.client.ReceivedRecord;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.error.Outcome;
 import io.millrace.tools.records.Outcomes;
@@ -17,8 +17,8 @@ import java.util.concurrent.CompletableFuture;
  * The traffic of {@code millrace load}: one thread sends, one reads and has each record judged.
  * Failures of brokers are counted and outlasted.
  *
- * <p>Threads: {@link #send} and {@link #read} each on a thread of its own; the rest from any. Answers
- * come on the client's callback thread.
+ * <p>Threads: {@link #send} and {@link #read} each on a thread of its own; the rest from any.
+ * Answers come on the client's callback thread.
  */
 final class LoadRun {
   private static final long POLL_MILLIS = 200;
@@ -64,8 +64,7 @@ final class LoadRun {
     }
   }
 
-  private void answer(
-      int key, long number, long sentNanos, CompletableFuture<Receipt> receipt) {
+  private void answer(int key, long number, long sentNanos, CompletableFuture<Receipt> receipt) {
     receipt.whenComplete(
         (stored, failure) -> {
           if (failure == null) {

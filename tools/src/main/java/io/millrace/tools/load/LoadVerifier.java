@@ -15,8 +15,8 @@ import java.util.Set;
  *
  * <p>Every record of a key is a number that counts up. A record is lost when its receipt names an
  * offset that the reader has passed without seeing it; doubled, reordered and so on as {@link
- * Violation} says. Offsets must follow each other without a gap. A record with an unknown outcome may
- * be there once or not at all.
+ * Violation} says. Offsets must follow each other without a gap. A record with an unknown outcome
+ * may be there once or not at all.
  *
  * <p>Threads: any; one lock, held for a few map operations.
  */
@@ -107,7 +107,9 @@ final class LoadVerifier {
     }
     read++;
     if (key < 0 || key >= keys.size()) {
-      found(Violation.FOREIGN, "key " + key + ", read at partition " + partition + " offset " + offset);
+      found(
+          Violation.FOREIGN,
+          "key " + key + ", read at partition " + partition + " offset " + offset);
       return;
     }
     keys.get(key).seen(number, new Place(partition, offset), findings(key));
@@ -131,8 +133,8 @@ final class LoadVerifier {
   }
 
   /**
-   * The reader has reached the committed end that the partition had after the last answer: a receipt
-   * beyond it names a record that is gone.
+   * The reader has reached the committed end that the partition had after the last answer: a
+   * receipt beyond it names a record that is gone.
    */
   synchronized void readToEnd(int partition) {
     readToEnd.add(partition);
@@ -152,8 +154,7 @@ final class LoadVerifier {
     }
     if (offset > expected) {
       found(
-          Violation.GAP,
-          "partition " + partition + " offsets " + expected + " to " + (offset - 1));
+          Violation.GAP, "partition " + partition + " offsets " + expected + " to " + (offset - 1));
     }
     nextOffsets.put(partition, offset + 1);
     return true;
@@ -233,7 +234,14 @@ final class LoadVerifier {
           .forEachOpen(
               (number, answer, receipt, seen) -> {
                 if (answer == Answer.ACKED && isPassed(receipt) && all.size() < 2 * EXAMPLES) {
-                  all.add(Violation.LOST + ": key " + key + " record " + number + ", receipt " + receipt);
+                  all.add(
+                      Violation.LOST
+                          + ": key "
+                          + key
+                          + " record "
+                          + number
+                          + ", receipt "
+                          + receipt);
                 }
               });
     }

@@ -4,8 +4,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A set of numbers kept as ranges, since the records refused during an outage follow each other. Not
- * safe for use by several threads.
+ * A set of numbers kept as ranges, since the records refused during an outage follow each other.
+ * Not safe for use by several threads.
  */
 final class SequenceRanges {
   /** First number of a range to the number after its last. */

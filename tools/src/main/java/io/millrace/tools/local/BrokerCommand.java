@@ -1,7 +1,6 @@
 package io.millrace.tools.local;
 
 import io.millrace.broker.BrokerMain;
-import io.millrace.broker.DataDirectory;
 import io.millrace.tools.CommandFailure;
 import io.millrace.tools.ExitCodes;
 import io.millrace.tools.MillraceCommand;
@@ -10,7 +9,6 @@ import java.io.IOException;
 import java.io.Reader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Properties;
@@ -93,36 +91,43 @@ public final class BrokerCommand implements Runnable {
       }
       int brokerId = brokerId(required(properties, "broker.id"));
       Path data = Path.of(required(properties, "data.dir"));
-      List<String> bootstrap =
-          Arrays.stream(required(properties, "cluster.brokers").split(","))
-              .map(String::strip)
-              .toList();
-      if (bootstrap.stream().noneMatch(entry -> entry.startsWith(brokerId + "@"))) {
-        throw new CommandFailure(
-            config
-                + ": broker.id="
-                + brokerId
-                + " is not among cluster.brokers="
-                + String.join(",", bootstrap)
-                + "; add it as "
-                + brokerId
-                + "@host:port");
-      }
+      List<Integer> voters = voters(required(properties, "cluster.brokers"), brokerId);
       String id = clusterId == null ? UUID.randomUUID().toString() : clusterId;
       if (id.isBlank()) {
         throw new UsageFailure("--cluster-id is empty; give the cluster a name");
       }
-      if (Files.exists(data.resolve("broker.id"))) {
+      if (BrokerFormat.isFormatted(data)) {
         throw new CommandFailure(
             data + " is formatted already; start the broker, or choose another data.dir");
       }
-      DataDirectory.format(data, id, brokerId, bootstrap);
+      BrokerFormat.format(data, id, brokerId, voters);
       var fields = new LinkedHashMap<String, Object>();
       fields.put("clusterId", id);
       fields.put("brokerId", brokerId);
       fields.put("dataDirectory", data.toAbsolutePath().toString());
       root.output().fields(fields);
       return ExitCodes.OK;
+    }
+
+    private List<Integer> voters(String clusterBrokers, int brokerId) {
+      List<Integer> voters;
+      try {
+        voters = BrokerFormat.ids(clusterBrokers);
+      } catch (IllegalArgumentException e) {
+        throw new CommandFailure(config + ": cluster.brokers: " + e.getMessage(), e);
+      }
+      if (!voters.contains(brokerId)) {
+        throw new CommandFailure(
+            config
+                + ": broker.id="
+                + brokerId
+                + " is not among cluster.brokers="
+                + clusterBrokers
+                + "; add it as "
+                + brokerId
+                + "@host:port");
+      }
+      return voters;
     }
 
     private int brokerId(String value) {

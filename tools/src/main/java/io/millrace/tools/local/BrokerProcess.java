@@ -94,7 +94,10 @@ final class BrokerProcess {
     }
     try (var lines = Files.newByteChannel(home.logFile(member.id()))) {
       lines.position(Math.min(starting.logPosition(), lines.size()));
-      var tail = new String(java.nio.channels.Channels.newInputStream(lines).readAllBytes(), StandardCharsets.UTF_8);
+      var tail =
+          new String(
+              java.nio.channels.Channels.newInputStream(lines).readAllBytes(),
+              StandardCharsets.UTF_8);
       return tail.lines().anyMatch(line -> line.startsWith(READY + member.id() + " "));
     }
   }
@@ -160,9 +163,7 @@ final class BrokerProcess {
     Optional<ProcessIdentity> process = pidFile.read();
     if (process.isEmpty() || process.get().state() == ProcessIdentity.State.GONE) {
       throw new CommandFailure(
-          "broker "
-              + member.id()
-              + " is not running; see: millrace cluster status");
+          "broker " + member.id() + " is not running; see: millrace cluster status");
     }
     return process.get();
   }

@@ -20,7 +20,8 @@ public record ClusterFile(
     int version, String clusterId, List<Member> brokers, String heap, List<String> javaOptions) {
 
   static final int VERSION = 1;
-  private static final Gson JSON = new GsonBuilder().disableHtmlEscaping().setPrettyPrinting().create();
+  private static final Gson JSON =
+      new GsonBuilder().disableHtmlEscaping().setPrettyPrinting().create();
 
   /**
    * @param formatted the broker's data directory was made; from then on a missing directory is a
@@ -65,7 +66,10 @@ public record ClusterFile(
 
   private static CommandFailure unreadable(Path file, String why) {
     return new CommandFailure(
-        file + " can not be used: " + why + "; restore it, or choose another directory with --home");
+        file
+            + " can not be used: "
+            + why
+            + "; restore it, or choose another directory with --home");
   }
 
   void write(Path file) throws IOException {
@@ -83,7 +87,8 @@ public record ClusterFile(
                         + brokerId
                         + "; this cluster has "
                         + String.join(
-                            ", ", brokers.stream().map(each -> String.valueOf(each.id())).toList())));
+                            ", ",
+                            brokers.stream().map(each -> String.valueOf(each.id())).toList())));
   }
 
   ClusterFile withFormatted(int brokerId) {

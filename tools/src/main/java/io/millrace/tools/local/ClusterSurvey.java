@@ -88,7 +88,9 @@ final class ClusterSurvey {
         for (var partition : topic.partitions()) {
           assigned.put(
               new Group(topic.name(), partition.partition()),
-              partition.replicas().stream().map(TopicDescription.Replica::broker).collect(Collectors.toSet()));
+              partition.replicas().stream()
+                  .map(TopicDescription.Replica::broker)
+                  .collect(Collectors.toSet()));
         }
       }
     } catch (ExecutionException | TimeoutException e) {

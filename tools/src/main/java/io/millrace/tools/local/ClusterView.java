@@ -21,7 +21,10 @@ import java.util.TreeSet;
 final class ClusterView {
   private static final String METADATA_GROUP = "(metadata)";
 
-  /** A broker and what it said; {@code report} is null when it did not answer, {@code why} then says. */
+  /**
+   * A broker and what it said; {@code report} is null when it did not answer, {@code why} then
+   * says.
+   */
   record BrokerReport(
       int id,
       String address,
@@ -57,8 +60,8 @@ final class ClusterView {
   private final Map<Group, Set<Integer>> assigned;
 
   /**
-   * @param assigned the brokers that should hold each group; groups that are not in it are judged by
-   *     the reports alone
+   * @param assigned the brokers that should hold each group; groups that are not in it are judged
+   *     by the reports alone
    */
   ClusterView(List<BrokerReport> brokers, Map<Group, Set<Integer>> assigned) {
     this.brokers = List.copyOf(brokers);
@@ -80,7 +83,8 @@ final class ClusterView {
 
   Rows brokerRows() {
     var rows =
-        new Rows(List.of("broker", "state", "address", "pid", "uptime", "replicas", "leads", "note"));
+        new Rows(
+            List.of("broker", "state", "address", "pid", "uptime", "replicas", "leads", "note"));
     for (BrokerReport broker : brokers) {
       BrokerStatusResponse report = broker.report();
       rows.add(

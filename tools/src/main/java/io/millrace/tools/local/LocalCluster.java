@@ -1,6 +1,5 @@
 package io.millrace.tools.local;
 
-import io.millrace.broker.DataDirectory;
 import io.millrace.client.MillraceClient;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.tools.CommandFailure;
@@ -252,8 +251,12 @@ public final class LocalCluster {
       }
     } else {
       Files.createDirectories(data.getParent());
-      if (!Files.exists(data.resolve("broker.id"))) {
-        DataDirectory.format(data, file.clusterId(), member.id(), file.bootstrapEntries());
+      if (!BrokerFormat.isFormatted(data)) {
+        BrokerFormat.format(
+            data,
+            file.clusterId(),
+            member.id(),
+            file.brokers().stream().map(ClusterFile.Member::id).toList());
       }
       ClusterFile.read(home.clusterFile()).withFormatted(member.id()).write(home.clusterFile());
     }
@@ -311,8 +314,7 @@ public final class LocalCluster {
     }
   }
 
-  private void awaitMetadataLeader(Duration limit, Progress progress)
-      throws InterruptedException {
+  private void awaitMetadataLeader(Duration limit, Progress progress) throws InterruptedException {
     String[] last = {"no answer yet"};
     long startNanos = System.nanoTime();
     boolean led;
@@ -358,8 +360,8 @@ public final class LocalCluster {
   }
 
   /**
-   * Stops all brokers cleanly; one that does not stop in time is killed, which loses nothing that was
-   * acknowledged.
+   * Stops all brokers cleanly; one that does not stop in time is killed, which loses nothing that
+   * was acknowledged.
    *
    * @return the ids of the brokers that had to be killed
    */

@@ -35,7 +35,8 @@ enum Signals {
     process.getOutputStream().close();
     if (!process.waitFor(COMMAND_SECONDS, TimeUnit.SECONDS)) {
       process.destroyForcibly();
-      throw new IOException(String.join(" ", command) + " did not end in " + COMMAND_SECONDS + " s");
+      throw new IOException(
+          String.join(" ", command) + " did not end in " + COMMAND_SECONDS + " s");
     }
     return process;
   }

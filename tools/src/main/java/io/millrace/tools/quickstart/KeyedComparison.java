@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Whether what came back is what was sent: per key the same values in the same order, each once. The
- * values of a key must differ from each other. Not safe for use by several threads.
+ * Whether what came back is what was sent: per key the same values in the same order, each once.
+ * The values of a key must differ from each other. Not safe for use by several threads.
  */
 final class KeyedComparison {
   /**

@@ -88,7 +88,8 @@ public final class QuickstartCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     if (lines < 100) {
-      throw new UsageFailure("--lines " + lines + " is too few to kill a broker amid; give 100 or more");
+      throw new UsageFailure(
+          "--lines " + lines + " is too few to kill a broker amid; give 100 or more");
     }
     LocalCluster cluster = cluster();
     try (MillraceClient client =
@@ -129,9 +130,7 @@ public final class QuickstartCommand implements Callable<Integer> {
     }
     TopicDescription topic =
         Calls.await(
-            client
-                .admin()
-                .createTopic(TopicSpec.of("quickstart-" + number, PARTITIONS, REPLICAS)),
+            client.admin().createTopic(TopicSpec.of("quickstart-" + number, PARTITIONS, REPLICAS)),
             REQUEST_TIMEOUT);
     say(
         "topic %s: %d partitions, %d replicas, fsync %s",
@@ -263,8 +262,7 @@ public final class QuickstartCommand implements Callable<Integer> {
           comparison.got(text(record.key()), text(record.value()));
           lines.write(record, out);
         };
-    try (Reader reader =
-            client.reader(new ReaderConfig().withPrefetchRecords(PREFETCH_RECORDS));
+    try (Reader reader = client.reader(new ReaderConfig().withPrefetchRecords(PREFETCH_RECORDS));
         OutputStream out = new BufferedOutputStream(Files.newOutputStream(copy))) {
       reader.assign(partitions);
       reader.seekToEarliest(partitions);

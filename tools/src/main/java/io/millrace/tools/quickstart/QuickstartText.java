@@ -9,16 +9,24 @@ import java.util.Random;
 
 /**
  * The text that quickstart sends: what happened to a thousand orders of a shop, one line per event,
- * {@code order TAB event}. The same lines in each run; no two lines are equal, so that a doubled one
- * is seen.
+ * {@code order TAB event}. The same lines in each run; no two lines are equal, so that a doubled
+ * one is seen.
  */
 final class QuickstartText {
   private static final long SEED = 1_900;
   private static final int ORDERS = 1_000;
   private static final Instant FIRST = Instant.parse("2026-01-01T08:00:00Z");
   private static final String[] GOODS = {
-    "copper kettle", "oak table", "linen shirt", "bread oven", "mill stone", "rye flour",
-    "bee's wax", "iron pan", "wool blanket", "paper lantern"
+    "copper kettle",
+    "oak table",
+    "linen shirt",
+    "bread oven",
+    "mill stone",
+    "rye flour",
+    "bee's wax",
+    "iron pan",
+    "wool blanket",
+    "paper lantern"
   };
   private static final String[] EVENTS = {
     "is asked for", "is put on the scale", "is packed", "is paid", "leaves the mill",

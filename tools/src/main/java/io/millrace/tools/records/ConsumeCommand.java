@@ -101,7 +101,8 @@ public final class ConsumeCommand implements Callable<Integer> {
   @Override
   public Integer call() throws IOException, InterruptedException {
     StartPoint start = StartPoint.parse(from, ZoneId.systemDefault());
-    RecordFormat recordFormat = RecordFormat.parse(formatName(), Quantities.unescaped(keySeparator));
+    RecordFormat recordFormat =
+        RecordFormat.parse(formatName(), Quantities.unescaped(keySeparator));
     if (max < 0) {
       throw new UsageFailure("--max " + max + " is below 0; leave it out to read all");
     }
@@ -128,10 +129,7 @@ public final class ConsumeCommand implements Callable<Integer> {
     }
     var run =
         new ConsumeRun(
-            reader,
-            recordFormat,
-            root.terminal().out(),
-            new ConsumeRun.Limits(ends, max, idle));
+            reader, recordFormat, root.terminal().out(), new ConsumeRun.Limits(ends, max, idle));
     try (var interrupts = new Interrupts(run::stop, INTERRUPT_GRACE_MILLIS)) {
       long records = run.run(root.progress());
       root.progress().step(Words.count(records, "record") + " read");
@@ -152,7 +150,8 @@ public final class ConsumeCommand implements Callable<Integer> {
         Calls.await(client.admin().describeTopic(topic), connect.requestTimeout())
             .partitions()
             .size();
-    List<Integer> numbers = partitions.isEmpty() ? IntStream.range(0, count).boxed().toList() : partitions;
+    List<Integer> numbers =
+        partitions.isEmpty() ? IntStream.range(0, count).boxed().toList() : partitions;
     for (int number : numbers) {
       ProduceCommand.requirePartition(topic, number, count);
     }

@@ -7,8 +7,8 @@ import java.io.IOException;
 import java.io.InputStream;
 
 /**
- * Lines of a stream as bytes, whatever their character set: only the line feed is taken off, so that
- * what comes back is what went in. Not safe for use by several threads.
+ * Lines of a stream as bytes, whatever their character set: only the line feed is taken off, so
+ * that what comes back is what went in. Not safe for use by several threads.
  */
 public final class LineReader {
   private static final int BUFFER_BYTES = 64 * 1024;
@@ -31,7 +31,9 @@ public final class LineReader {
     return lineNumber;
   }
 
-  /** The next line, null at the end. A last line without a line feed counts when it is not empty. */
+  /**
+   * The next line, null at the end. A last line without a line feed counts when it is not empty.
+   */
   public byte[] next() throws IOException {
     begun.reset();
     while (true) {

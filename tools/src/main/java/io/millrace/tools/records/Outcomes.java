@@ -20,7 +20,8 @@ public final class Outcomes {
    *
    * @param firstRecord number of the first record that it hit, as given by the caller
    */
-  public record Failure(ErrorCode code, Outcome outcome, long records, long firstRecord, String text) {}
+  public record Failure(
+      ErrorCode code, Outcome outcome, long records, long firstRecord, String text) {}
 
   private static final class Tally {
     final Outcome outcome;
@@ -47,7 +48,8 @@ public final class Outcomes {
   public void failed(long recordNumber, Throwable failure) {
     Outcome outcome = outcomeOf(failure);
     (outcome == Outcome.NOT_DONE ? notDone : unknown).increment();
-    ErrorCode code = failure instanceof MillraceException typed ? typed.code() : ErrorCode.SERVER_ERROR;
+    ErrorCode code =
+        failure instanceof MillraceException typed ? typed.code() : ErrorCode.SERVER_ERROR;
     synchronized (failures) {
       Tally tally =
           failures.computeIfAbsent(

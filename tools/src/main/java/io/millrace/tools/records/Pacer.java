@@ -39,7 +39,9 @@ public final class Pacer {
     this.base = clock.getAsLong();
   }
 
-  /** Waits for the next record's turn; after a stall of more than a second the schedule restarts. */
+  /**
+   * Waits for the next record's turn; after a stall of more than a second the schedule restarts.
+   */
   public void await() throws InterruptedException {
     if (nanosPerRecord == 0) {
       return;

@@ -58,8 +58,7 @@ public final class ProduceCommand implements Callable<Integer> {
   @Option(
       names = "--key-separator",
       paramLabel = "TEXT",
-      description =
-          "What stands between key and value, as in '\\t'. Without it lines have no keys")
+      description = "What stands between key and value, as in '\\t'. Without it lines have no keys")
   private String keySeparator;
 
   @Option(
@@ -200,7 +199,8 @@ public final class ProduceCommand implements Callable<Integer> {
       return root.terminal().in();
     }
     if (!Files.isReadable(file) || Files.isDirectory(file)) {
-      throw new CommandFailure("--file " + file + " can not be read; check the path and its rights");
+      throw new CommandFailure(
+          "--file " + file + " can not be read; check the path and its rights");
     }
     return Files.newInputStream(file);
   }

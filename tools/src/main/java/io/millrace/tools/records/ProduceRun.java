@@ -13,9 +13,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /**
  * Sends the lines of a stream in their order and counts how each ended.
  *
- * <p>Memory is bounded by the producer's buffer: a full one makes the reading wait. The first failure
- * stops the reading, because a later line of the same key must not overtake one that failed; lines
- * under way are still awaited.
+ * <p>Memory is bounded by the producer's buffer: a full one makes the reading wait. The first
+ * failure stops the reading, because a later line of the same key must not overtake one that
+ * failed; lines under way are still awaited.
  *
  * <p>Threads: {@link #run} on one thread; {@link #stop} and the getters from any.
  */

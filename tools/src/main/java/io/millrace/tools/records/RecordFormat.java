@@ -163,7 +163,8 @@ public interface RecordFormat {
         return;
       }
       try {
-        object.put(name, StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
+        object.put(
+            name, StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
       } catch (CharacterCodingException notText) {
         object.put(name + "Base64", Base64.getEncoder().encodeToString(bytes));
       }

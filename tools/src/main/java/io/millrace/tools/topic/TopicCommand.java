@@ -87,10 +87,7 @@ public final class TopicCommand implements Runnable {
       var rows = new Rows(List.of("topic", "partitions", "replicas", "fsync"));
       for (TopicDescription topic : ask(Topics::all)) {
         rows.add(
-            topic.name(),
-            topic.partitions().size(),
-            topic.replicas(),
-            Words.of(topic.fsync()));
+            topic.name(), topic.partitions().size(), topic.replicas(), Words.of(topic.fsync()));
       }
       root.output().rows(rows);
       return ExitCodes.OK;

@@ -85,7 +85,9 @@ public final class TopicSettingsOptions {
         maxRecordBytes == null ? 0 : Math.toIntExact(maxRecordBytes));
   }
 
-  /** A topic that exists must be as the options say, or a measurement would be of something else. */
+  /**
+   * A topic that exists must be as the options say, or a measurement would be of something else.
+   */
   public void requireSame(TopicDescription topic) {
     require(partitions == 0 || partitions == topic.partitions().size(), topic, "--partitions");
     require(replicas == 0 || replicas == topic.replicas(), topic, "--replicas");
