@@ -103,7 +103,10 @@ public record BrokerConfig(
     range(ConfigKey.RAFT_ELECTION_DELAY_MILLIS, electionDelayMillis, 10, electionTimeoutMillis);
     range(ConfigKey.CHECKPOINT_INTERVAL_MILLIS, checkpointIntervalMillis, 100, 3_600_000);
     clusterBrokers = Collections.unmodifiableSortedMap(new TreeMap<>(clusterBrokers));
-    effective = Collections.unmodifiableMap(new EnumMap<>(effective));
+    effective =
+        effective.isEmpty()
+            ? Map.of()
+            : Collections.unmodifiableMap(new EnumMap<>(effective));
   }
 
   /** Reads and checks a properties file (UTF-8). */
