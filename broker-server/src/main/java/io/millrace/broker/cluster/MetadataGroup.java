@@ -65,6 +65,14 @@ public final class MetadataGroup implements ReplicaStateMachine {
     }
   }
 
+  /** The replica starts anew in this process and will restore or replay everything. */
+  public void replicaRestarts() {
+    startedTerm = 0;
+    leader = 0;
+    failure = null;
+    state = MetadataState.EMPTY;
+  }
+
   /** Gives the group through which this state machine proposes; before it can lead. */
   public void attach(RaftGroup group) {
     raft = group;

@@ -29,9 +29,6 @@ final class ProduceResults {
 
   /** Not the leader, or the leader that has not started yet: which of them the group knows. */
   static ErrorInfo notLeading(PartitionId id, RaftGroup raft) {
-    if (raft == null) {
-      return ErrorCode.NOT_READY.toInfo(id + ": the replica is starting");
-    }
     if (raft.isLeader()) {
       return ErrorCode.NOT_READY.toInfo(
           id + ": this broker was elected for term " + raft.term() + " and is catching up");

@@ -51,6 +51,7 @@ final class Sequencer {
   private final PartitionSettings settings;
   private final PartitionEnvironment environment;
   private final PartitionCounters counters;
+  private final RaftGroup raft;
   private final ProducerTable<Proposal.OfRecords> producers;
 
   private final ReentrantLock orderLock = new ReentrantLock();
@@ -69,8 +70,6 @@ final class Sequencer {
   /** Written under the state lock; read without it for a cheap first look. */
   private volatile Gate gate = Gate.NOT_LEADING;
 
-  private volatile RaftGroup raft;
-
   /** For receipts only. */
   private volatile long logStart;
 
@@ -78,17 +77,15 @@ final class Sequencer {
       PartitionId id,
       PartitionSettings settings,
       PartitionEnvironment environment,
+      RaftGroup raft,
       ProducerTable<Proposal.OfRecords> producers) {
     this.id = id;
     this.settings = settings;
     this.environment = environment;
     this.counters = environment.counters();
+    this.raft = raft;
     this.producers = producers;
     this.logClock = new LogClock(settings.producerExpiryMillis());
-  }
-
-  void attach(RaftGroup group) {
-    raft = group;
   }
 
   // ------------------------------------------------------------------------------------- produce
@@ -98,7 +95,7 @@ final class Sequencer {
     if (refusal == null) {
       refusal =
           BatchCheck.refusal(
-              id, settings.maxBatchBytes(), environment.clock().millis(), request, batch);
+              id, settings.maxRecordBytes(), environment.clock().millis(), request, batch);
     }
     if (refusal != null) {
       refuse(refusal, done);
@@ -322,28 +319,28 @@ final class Sequencer {
     complete(nowDrained);
   }
 
-  /** A control entry is applied; {@code change} is its effect on the producers, if any. */
-  void controlApplied(ProposalCallback local, Runnable change) {
-    CompletableFuture<Void> nowDrained;
-    synchronized (stateLock) {
-      change.run();
-      if (local instanceof Proposal.OfControl own && own.sequencer == this) {
+  void controlApplied(ProposalCallback local) {
+    if (local instanceof Proposal.OfControl own && own.sequencer == this) {
+      CompletableFuture<Void> nowDrained;
+      synchronized (stateLock) {
         settle(own);
+        nowDrained = takeDrained();
       }
-      nowDrained = takeDrained();
+      complete(nowDrained);
     }
-    complete(nowDrained);
   }
 
-  /** Under the state lock, from {@link #controlApplied}. */
   void timeApplied(long logTime) {
-    logClock.timeApplied(logTime);
+    synchronized (stateLock) {
+      logClock.timeApplied(logTime);
+    }
   }
 
-  /** Under the state lock, from {@link #controlApplied}. */
-  void producersExpired(int count) {
-    logClock.expiryApplied();
-    counters.add(Counter.PRODUCERS_EXPIRED, count);
+  void expireApplied(long idleSinceBeforeMillis) {
+    synchronized (stateLock) {
+      counters.add(Counter.PRODUCERS_EXPIRED, producers.expire(idleSinceBeforeMillis));
+      logClock.expiryApplied();
+    }
   }
 
   void logStartMoved(long newLogStart) {
@@ -541,9 +538,10 @@ final class Sequencer {
 
   // ---------------------------------------------------------------------------------------- status
 
-  boolean leading() {
-    Gate now = gate;
-    return now == Gate.OPEN || now == Gate.TRANSFERRING;
+  int producers() {
+    synchronized (stateLock) {
+      return producers.size();
+    }
   }
 
   int inFlightEntries() {

@@ -95,11 +95,15 @@ public final class Replica implements RaftGroup {
     if (state.health() != StoredHealth.STORED_OK) {
       throw new ReplicaNotStartedException(state.reason(), false, null);
     }
+    boolean startedBefore = context.votes().knows(spec.groupId());
     CheckpointStore checkpoints;
     PartitionLog log;
     ReplicaLogListener listener = 
         new ReplicaLogListener(context.votes(), spec.groupId(), factory);
     try {
+      if (startedBefore && !hasSegments(context, spec)) {
+        throw damaged(context, spec, "no segment is left in " + spec.directory(), null);
+      }
       checkpoints = CheckpointStore.open(context.disk(), spec.directory());
       long checkpointIndex =
           checkpoints.checkpoints().isEmpty() ? 0 : checkpoints.checkpoints().get(0).getIndex();
@@ -122,6 +126,10 @@ public final class Replica implements RaftGroup {
     }
     boolean started = false;
     try {
+      if (!startedBefore) {
+        // From here on this replica may vote, so an empty directory means lost data.
+        firstStart(context, spec);
+      }
       if (cutToMark) {
         cutToMark(spec, log, state);
       }
@@ -134,6 +142,20 @@ public final class Replica implements RaftGroup {
       if (!started) {
         closeQuietly(log);
       }
+    }
+  }
+
+  private static boolean hasSegments(RaftContext context, ReplicaSpec spec) throws IOException {
+    return context.disk().list(spec.directory()).stream()
+        .anyMatch(path -> path.getFileName().toString().endsWith(".log"));
+  }
+
+  private static void firstStart(RaftContext context, ReplicaSpec spec)
+      throws ReplicaNotStartedException {
+    try {
+      context.votes().saveVote(spec.groupId(), 0, "");
+    } catch (IOException e) {
+      throw new ReplicaNotStartedException(e.getMessage(), true, e);
     }
   }
 
@@ -244,7 +266,12 @@ public final class Replica implements RaftGroup {
     options.setServiceFactory(
         new ReplicaStorages(
             new SegmentLogStorage(
-                spec.name(), log, checkpoint, configurations, this::storageFailed),
+                spec.name(),
+                log,
+                checkpoint,
+                configurations,
+                stateMachine::logWritten,
+                this::storageFailed),
             new CheckpointSnapshotStorage(checkpoint),
             votes));
     options.setFsm(bridge);

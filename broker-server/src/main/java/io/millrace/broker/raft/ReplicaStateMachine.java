@@ -27,6 +27,12 @@ public interface ReplicaStateMachine {
   /** A run of {@link #apply} calls is over: wake waiters once. */
   void applyBatchEnd(long lastIndex);
 
+  /**
+   * Entries were written to the local log, perhaps ones that had been applied before. The log's
+   * writer thread; must not block.
+   */
+  default void logWritten() {}
+
   /** This replica leads in {@code term} and every entry of older terms has been applied. */
   void leaderStarted(long term);
 

@@ -6,7 +6,6 @@ import io.millrace.broker.log.SyncMark;
 import io.millrace.broker.raft.message.StoredHealth;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -55,7 +54,7 @@ public final class Replicas implements AutoCloseable {
   private final class Slot {
     final ReplicaSpec spec;
     final StateMachineFactory factory;
-    SlotState state = SlotState.STARTING;
+    volatile SlotState state = SlotState.STARTING;
     volatile String reason = "starting";
     long pauseMillis = FIRST_PAUSE_MILLIS;
     boolean cutToMark;
@@ -200,7 +199,7 @@ public final class Replicas implements AutoCloseable {
 
   private void afterFailure(Slot slot, PartitionLog log) {
     String group = slot.spec.groupId();
-    if (context.votes().state(group).health() == StoredHealth.STORED_OK && log.hasFailed()) {
+    if (context.votes().state(group).health() == StoredHealth.STORED_OK && log.failed()) {
       // What a failed fsync covered is unknown and reading it back proves nothing. With "always"
       // nothing above the sync mark was acknowledged, so cutting back to it is safe; with the other
       // policies the cut part may have been.
@@ -243,7 +242,7 @@ public final class Replicas implements AutoCloseable {
         PartitionLog log = slot.replica.log();
         slot.replica.stop();
         slot.replica = null;
-        if (!log.hasFailed()) {
+        if (!log.failed()) {
           saveMark(slot, log.syncMark());
         }
       }
@@ -301,12 +300,11 @@ public final class Replicas implements AutoCloseable {
     return slot == null ? null : slot.replica;
   }
 
-  public boolean has(String name) {
-    return slots.containsKey(name);
-  }
-
-  public Collection<String> names() {
-    return List.copyOf(slots.keySet());
+  /** True if no replica is starting or waiting to be started again. */
+  public boolean allSettled() {
+    return slots.values().stream()
+        .noneMatch(
+            slot -> slot.state == SlotState.STARTING || slot.state == SlotState.WAITING);
   }
 
   /**

@@ -39,10 +39,12 @@ public final class SegmentLogStorage implements LogStorage {
   private final PartitionLog log;
   private final Checkpoint checkpoint;
   private final GroupConfigurations configurations;
+  private final Runnable onWritten;
   private final Consumer<Exception> onFailure;
 
   /**
    * @param checkpoint what the replica starts from, null = from the log's first entry
+   * @param onWritten called after each append, on the log thread
    * @param onFailure told of the first cause of every failed read or write; any thread
    */
   public SegmentLogStorage(
@@ -50,11 +52,13 @@ public final class SegmentLogStorage implements LogStorage {
       PartitionLog log,
       Checkpoint checkpoint,
       GroupConfigurations configurations,
+      Runnable onWritten,
       Consumer<Exception> onFailure) {
     this.group = group;
     this.log = log;
     this.checkpoint = checkpoint;
     this.configurations = configurations;
+    this.onWritten = onWritten;
     this.onFailure = onFailure;
   }
 
@@ -147,6 +151,7 @@ public final class SegmentLogStorage implements LogStorage {
         configurations.add(GroupConfigurations.at(entry));
       }
     }
+    onWritten.run();
     return entries.size();
   }
 

@@ -136,6 +136,11 @@ public final class VotesJournal implements AutoCloseable {
     return states.getOrDefault(group, GroupState.NEW);
   }
 
+  /** Whether anything was ever stored of the group. */
+  public synchronized boolean knows(String group) {
+    return states.containsKey(group);
+  }
+
   public void saveVote(String group, long term, String votedFor) throws IOException {
     await(change(group, state -> state.withVote(term, votedFor)));
   }

@@ -64,6 +64,7 @@ final class PeerConnection {
   private final int brokerId;
   private final PeerChannel kindOfChannel;
   private final PeerNetwork.AddressBook addresses;
+  private final PeerNetwork.PeerCheck check;
   private final EventLoop eventLoop;
   private final HashedWheelTimer timer;
   private final NetworkFaults faults;
@@ -90,6 +91,7 @@ final class PeerConnection {
       int brokerId,
       PeerChannel kindOfChannel,
       PeerNetwork.AddressBook addresses,
+      PeerNetwork.PeerCheck check,
       EventLoop eventLoop,
       HashedWheelTimer timer,
       NetworkFaults faults,
@@ -99,6 +101,7 @@ final class PeerConnection {
     this.brokerId = brokerId;
     this.kindOfChannel = kindOfChannel;
     this.addresses = addresses;
+    this.check = check;
     this.eventLoop = eventLoop;
     this.timer = timer;
     this.faults = faults;
@@ -312,7 +315,7 @@ final class PeerConnection {
                 + brokerId
                 + "; correct cluster.brokers";
       } else {
-        refusal = null;
+        refusal = check.refusal(brokerId, response.getIncarnation());
       }
     } catch (MalformedFrameException e) {
       refusal = "its answer to the handshake cannot be read: " + e.getMessage();

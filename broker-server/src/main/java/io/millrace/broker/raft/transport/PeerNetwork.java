@@ -46,6 +46,13 @@ public final class PeerNetwork implements AutoCloseable {
       String incarnation,
       java.util.function.Supplier<InetSocketAddress> advertised) {}
 
+  /** Says whether the broker that answers at an address may be talked to. */
+  @FunctionalInterface
+  public interface PeerCheck {
+    /** Why not, or null. */
+    String refusal(int brokerId, String incarnation);
+  }
+
   /** End of one request; exactly one method is called, once, on the request's event loop or timer. */
   public interface ResponseHandler {
     /** Takes ownership of the frame. */
@@ -57,12 +64,13 @@ public final class PeerNetwork implements AutoCloseable {
 
   private final LocalIdentity identity;
   private final AddressBook addresses;
+  private final PeerCheck check;
   private final EventLoopGroup eventLoops;
   private final HashedWheelTimer timer;
   private final int maxFrameBytes;
   private final Map<Integer, Peer> peers = new ConcurrentHashMap<>();
   private final List<IntConsumer> connectListeners = new CopyOnWriteArrayList<>();
-  private final NetworkFaults faults = new NetworkFaults();
+  private final NetworkFaults faults;
   private volatile boolean closed;
 
   private record Peer(PeerConnection control, PeerConnection data) {
@@ -74,13 +82,17 @@ public final class PeerNetwork implements AutoCloseable {
   public PeerNetwork(
       LocalIdentity identity,
       AddressBook addresses,
+      PeerCheck check,
       EventLoopGroup eventLoops,
       HashedWheelTimer timer,
+      NetworkFaults faults,
       int maxFrameBytes) {
     this.identity = identity;
     this.addresses = addresses;
+    this.check = check;
     this.eventLoops = eventLoops;
     this.timer = timer;
+    this.faults = faults;
     this.maxFrameBytes = maxFrameBytes;
   }
 
@@ -114,6 +126,7 @@ public final class PeerNetwork implements AutoCloseable {
         brokerId,
         channel,
         addresses,
+        check,
         eventLoops.next(),
         timer,
         faults,

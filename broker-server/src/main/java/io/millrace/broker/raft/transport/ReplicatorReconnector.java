@@ -2,7 +2,7 @@ package io.millrace.broker.raft.transport;
 
 import com.alipay.sofa.jraft.ReplicatorGroup;
 import com.alipay.sofa.jraft.entity.PeerId;
-import com.alipay.sofa.jraft.util.RpcUtils;
+import com.alipay.sofa.jraft.rpc.RpcUtils;
 import io.millrace.broker.raft.PeerIds;
 import java.util.Collection;
 import java.util.function.IntConsumer;

@@ -1,0 +1,149 @@
+package io.millrace.broker.log;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.locks.Lock;
+
+/**
+ * Removes entries from the end of the log, or all of them.
+ *
+ * <p>Threads: the writer, which also holds the sync lock. Readers are kept out only while they are
+ * given the shorter view, not while files change.
+ *
+ * <p>Durability: both are durable on return. A crash on the way leaves a log that opens: sync marks
+ * are lowered first, so that nothing that is missing afterwards counts as damage, and files go from
+ * the newest to the oldest, so that what is left continues what is before it.
+ */
+final class LogCutter {
+
+  private final LogCore core;
+  private final LogSyncer syncer;
+  private final LogReader reader;
+  private final IndexBuilder builder;
+
+  LogCutter(LogCore core, LogSyncer syncer, LogReader reader, IndexBuilder builder) {
+    this.core = core;
+    this.syncer = syncer;
+    this.reader = reader;
+    this.builder = builder;
+  }
+
+  /** Cuts everything above an entry that the log has, or its begin, and lets the writer go on. */
+  void truncateSuffix(long lastIndexKept, SegmentWriter writer) throws IOException {
+    LogView view = core.view();
+    int ordinal = view.segmentOfIndex(lastIndexKept + 1);
+    Segment segment = view.segments()[ordinal];
+    Cursor cursor = builder.cursorAt(view, ordinal, lastIndexKept + 1);
+    EpochTable epochs = view.epochs().upTo(lastIndexKept);
+
+    SyncMark lowered = new SyncMark(lastIndexKept, segment.name().firstIndex(), cursor.position);
+    if (syncer.mark().index() > lastIndexKept) {
+      core.listener().lowerDurableMark(lowered);
+      syncer.lower(lowered);
+      lowerIndexMarks(view, ordinal, lowered, cursor.chain);
+    }
+
+    int keptEntries = segment.index().floor(IndexEntry.INDEX_FIELD, lastIndexKept) + 1;
+    Lock alone = core.structure().writeLock();
+    alone.lock();
+    try {
+      segment.reopen();
+      segment.index().cut(keptEntries);
+      reader.forgetHints();
+      core.publish(
+          new LogView(
+              Arrays.copyOf(view.segments(), ordinal + 1),
+              lastIndexKept,
+              cursor.offset,
+              cursor.position,
+              cursor.chain,
+              epochs));
+    } finally {
+      alone.unlock();
+    }
+
+    for (int i = view.segments().length - 1; i > ordinal; i--) {
+      view.segments()[i].retire();
+      deleteIfThere(view.segments()[i].index().handle().path());
+      deleteIfThere(view.segments()[i].log().path());
+    }
+    if (ordinal + 1 < view.segments().length) {
+      core.disk().syncDirectory(core.directory());
+    }
+    segment.index().sync();
+    DiskFile file = segment.log().acquire();
+    try {
+      file.truncate(cursor.position);
+      file.sync();
+      // A segment that was closed has not needed it so far.
+      segment.headBytes(file);
+    } finally {
+      segment.log().release();
+    }
+    writer.resume(segment, cursor, epochs);
+  }
+
+  /** From the newest on, so that no mark is left that speaks for entries behind a gap. */
+  private void lowerIndexMarks(LogView view, int from, SyncMark mark, int chain)
+      throws IOException {
+    for (int i = view.segments().length - 1; i >= from; i--) {
+      Segment segment = view.segments()[i];
+      boolean holdsMark = mark.segmentFirstIndex() == segment.name().firstIndex();
+      if (core.disk().exists(segment.index().handle().path())) {
+        segment
+            .index()
+            .syncedMark(holdsMark ? mark.index() : 0, holdsMark ? mark.position() : 0, chain);
+      }
+    }
+  }
+
+  private void deleteIfThere(Path path) throws IOException {
+    if (core.disk().exists(path)) {
+      core.disk().delete(path);
+    }
+  }
+
+  /** Sets all files aside and begins an empty log that goes on at an index and an offset. */
+  void reset(long nextIndex, long nextOffset, SegmentWriter writer) throws IOException {
+    LogView view = core.view();
+    SyncMark none = new SyncMark(0, 0, 0);
+    core.listener().lowerDurableMark(none);
+    syncer.lower(none);
+    lowerIndexMarks(view, 0, none, 0);
+
+    LogView empty = LogView.empty(nextIndex, nextOffset);
+    Lock alone = core.structure().writeLock();
+    alone.lock();
+    try {
+      reader.forgetHints();
+      core.publish(empty);
+    } finally {
+      alone.unlock();
+    }
+
+    List<Path> files = new ArrayList<>();
+    for (int i = view.segments().length - 1; i >= 0; i--) {
+      Segment segment = view.segments()[i];
+      segment.retire();
+      files.add(segment.index().handle().path());
+      files.add(segment.log().path());
+    }
+    new Aside(core.disk(), core.directory()).move(files);
+
+    SegmentName name = new SegmentName(nextOffset, nextIndex);
+    Segment segment = core.createSegment(name, -1);
+    Cursor cursor = Cursor.behindHead(name, segment.headBytes(), -1, 0);
+    writer.resume(segment, cursor, EpochTable.EMPTY);
+    core.publish(
+        new LogView(
+            new Segment[] {segment},
+            nextIndex - 1,
+            nextOffset,
+            cursor.position,
+            cursor.chain,
+            EpochTable.EMPTY));
+  }
+}

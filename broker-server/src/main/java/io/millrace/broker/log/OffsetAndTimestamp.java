@@ -1,0 +1,4 @@
+package io.millrace.broker.log;
+
+/** A record found by its time. */
+public record OffsetAndTimestamp(long offset, long timestampMillis) {}

@@ -1,0 +1,395 @@
+package io.millrace.broker.log;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The log of one partition: Raft entries, each one record batch or control batch, in segments.
+ *
+ * <p>Owns: the segment files in its directory. It knows nothing of Raft: indexes and terms are
+ * numbers that grow.
+ *
+ * <p>Threads: {@link #append}, {@link #truncateSuffix}, {@link #reset} and {@link #close} come from
+ * one writer at a time; everything else from any thread, also meanwhile. Readers see what is
+ * completely written, synced or not, and never wait for an fsync.
+ *
+ * <p>Durability: {@link #append} returns when the fsync policy is satisfied; {@link #sync}, {@link
+ * #truncateSuffix} and {@link #reset} when all is on the device.
+ *
+ * <p>Errors: a failed write or fsync ends all writing with {@link LogFailedException}; it is never
+ * repeated, and the log has to be opened again. Reads go on. Stored bytes that are not what was
+ * written are {@link LogDamagedException}.
+ */
+public final class PartitionLog implements AutoCloseable {
+
+  private interface Read<T> {
+    T from(LogView view) throws IOException;
+  }
+
+  private final LogCore core;
+  private final LogSyncer syncer;
+  private final SegmentWriter writer;
+  private final LogReader reader = new LogReader();
+  private final IndexBuilder builder;
+  private final LogCutter cutter;
+  private final RecoveryReport recovery;
+  private final ReentrantLock writing = new ReentrantLock();
+
+  private PartitionLog(LogCore core, Recovery.Result recovered) {
+    this.core = core;
+    core.publish(recovered.view());
+    this.recovery = recovered.report();
+    this.syncer = new LogSyncer(core, recovered.mark());
+    this.writer = new SegmentWriter(core);
+    this.builder = new IndexBuilder(core);
+    this.cutter = new LogCutter(core, syncer, reader, builder);
+    writer.resume(recovered.view().active(), recovered.cursor(), recovered.view().epochs());
+  }
+
+  /**
+   * Opens the log in a directory, which is created if it is not there, and recovers it. What may be
+   * only in the page cache is fsynced before it returns, so that a replica can stand by what it
+   * finds here; with {@link FsyncPolicy#OS} only if something had to be repaired.
+   *
+   * @throws LogDamagedException entries that were on the device are missing or changed; nothing was
+   *     modified
+   * @throws LogFormatException the files belong to another log or to a newer version; nothing was
+   *     modified
+   */
+  public static PartitionLog open(
+      Disk disk,
+      Path directory,
+      LogIdentity identity,
+      LogConfig config,
+      RecoveryHint hint,
+      LogListener listener)
+      throws IOException {
+    LogCore core = new LogCore(disk, directory, identity, config, listener);
+    boolean opened = false;
+    try {
+      Recovery.Result recovered = new Recovery(core, hint).run();
+      PartitionLog log = new PartitionLog(core, recovered);
+      if (recovered.changed() || config.fsync() != FsyncPolicy.OS) {
+        log.sync();
+      }
+      opened = true;
+      return log;
+    } finally {
+      if (!opened) {
+        core.close();
+      }
+    }
+  }
+
+  public Path directory() {
+    return core.directory();
+  }
+
+  /** What opening did. */
+  public RecoveryReport recovery() {
+    return recovery;
+  }
+
+  public long firstIndex() {
+    return core.view().firstIndex();
+  }
+
+  /** One below the first index if the log is empty. */
+  public long lastIndex() {
+    return core.view().lastIndex();
+  }
+
+  public long logStart() {
+    return core.view().logStart();
+  }
+
+  /** Offset behind the last record that is written. */
+  public long logEnd() {
+    return core.view().logEnd();
+  }
+
+  /**
+   * Appends entries in order and returns when the fsync policy is satisfied for all of them.
+   *
+   * @throws IllegalStateException if an index does not follow or a term goes back or is too high;
+   *     nothing was written
+   * @throws IllegalArgumentException if an entry is no whole batch; nothing was written
+   */
+  public void append(List<LogEntry> entries) throws IOException {
+    writing.lock();
+    try {
+      checkWritable();
+      writer.check(entries);
+      try {
+        writer.append(entries);
+      } catch (IOException | RuntimeException e) {
+        throw core.fail("append", e);
+      }
+      if (core.config().fsync() == FsyncPolicy.ALWAYS) {
+        syncer.sync();
+      }
+    } finally {
+      writing.unlock();
+    }
+  }
+
+  /**
+   * Removes the entries above an index, durably. Nothing happens if there are none.
+   *
+   * @throws IllegalArgumentException if the entry lies before the begin of the log
+   */
+  public void truncateSuffix(long lastIndexKept) throws IOException {
+    changing(
+        "truncation",
+        () -> {
+          LogView view = core.view();
+          if (lastIndexKept < view.firstIndex() - 1) {
+            throw new IllegalArgumentException(
+                directory()
+                    + " begins at index "
+                    + view.firstIndex()
+                    + ", cannot be cut back to "
+                    + lastIndexKept);
+          }
+          if (lastIndexKept < view.lastIndex()) {
+            checkIndex(view, lastIndexKept);
+            cutter.truncateSuffix(lastIndexKept, writer);
+          }
+        });
+  }
+
+  private void checkIndex(LogView view, long lastIndexKept) throws IOException {
+    Segment segment = view.segments()[view.segmentOfIndex(lastIndexKept + 1)];
+    try {
+      segment.index().check();
+    } catch (IndexDamagedException e) {
+      rebuild(e);
+    }
+  }
+
+  /** As {@link #reset(long, long)}, with offsets going on where the log ended. */
+  public void reset(long nextIndex) throws IOException {
+    reset(nextIndex, nextIndex == 1 ? 0 : logEnd());
+  }
+
+  /**
+   * Sets all files aside in {@code aside-<n>/} and goes on as an empty log whose next entry has the
+   * given index and whose next record has the given offset.
+   */
+  public void reset(long nextIndex, long nextOffset) throws IOException {
+    if (nextIndex < 1 || nextOffset < 0) {
+      throw new IllegalArgumentException(
+          "a log cannot go on at index " + nextIndex + ", offset " + nextOffset);
+    }
+    changing("reset", () -> cutter.reset(nextIndex, nextOffset, writer));
+  }
+
+  private interface Change {
+    void run() throws IOException;
+  }
+
+  private void changing(String what, Change change) throws IOException {
+    writing.lock();
+    syncer.lock().lock();
+    try {
+      checkWritable();
+      try {
+        change.run();
+        syncer.sync();
+      } catch (LogFailedException e) {
+        throw e;
+      } catch (IOException e) {
+        throw core.fail(what, e);
+      }
+    } finally {
+      syncer.lock().unlock();
+      writing.unlock();
+    }
+  }
+
+  private void checkWritable() throws LogFailedException {
+    core.checkUsable();
+    if (core.isClosed()) {
+      throw new IllegalStateException(directory() + " is closed");
+    }
+  }
+
+  /** Term of an entry, 0 if the log does not have it. No I/O. */
+  public long termAt(long index) {
+    LogView view = core.view();
+    return view.has(index) ? view.epochs().termAt(index) : 0;
+  }
+
+  /** Where the terms of this log begin. */
+  public EpochTable epochs() {
+    return core.view().epochs();
+  }
+
+  /** First offset that belongs to a later term than the given one; the log end if none does. */
+  public long endOffsetOfTerm(long term) {
+    LogView view = core.view();
+    return view.epochs().endOffsetOfTerm(term, view.logEnd());
+  }
+
+  /**
+   * The whole batch of an entry with the base offset and term that were stored, its checksum
+   * verified; null if the log does not have it.
+   */
+  public ByteBuffer read(long index) throws IOException {
+    return reading(null, view -> view.has(index) ? reader.read(view, index) : null);
+  }
+
+  /** Offset of the next record behind an entry, -1 if the log does not have the entry. */
+  public long endOffsetAt(long index) throws IOException {
+    return reading(
+        -1L,
+        view -> {
+          if (index == view.lastIndex()) {
+            return view.logEnd();
+          }
+          if (index == view.firstIndex() - 1) {
+            return view.logStart();
+          }
+          return view.has(index) ? reader.endOffset(view, index) : -1L;
+        });
+  }
+
+  /** Shows all control batches from an entry on, in order. */
+  public void forEachControl(long fromIndex, ControlVisitor visitor) throws IOException {
+    long from = Math.max(fromIndex, firstIndex());
+    while (true) {
+      long next = from;
+      LogReader.Control found =
+          reading(null, view -> view.has(next) ? reader.nextControl(view, next) : null);
+      if (found == null) {
+        return;
+      }
+      visitor.visit(found.index(), found.term(), found.batch());
+      from = found.index() + 1;
+    }
+  }
+
+  /**
+   * Record batches from the one that holds {@code offset} to the last that ends at or before {@code
+   * endOffset}: as many as fit into {@code maxBytes}, at least one. Control batches are left out.
+   * Empty if the log has no such batch.
+   */
+  public FetchSlice slice(long offset, long endOffset, int maxBytes) throws IOException {
+    FetchSlice slice = reading(null, view -> SliceBuilder.build(view, offset, endOffset, maxBytes));
+    return slice == null ? FetchSlice.empty(offset) : slice;
+  }
+
+  /** The first record below {@code endOffset} that is not older than a time; null if none is. */
+  public OffsetAndTimestamp offsetForTimestamp(long timestampMillis, long endOffset)
+      throws IOException {
+    return reading(null, view -> reader.offsetForTimestamp(view, timestampMillis, endOffset));
+  }
+
+  /** Runs a lookup; an index that turns out to be wrong is made again from its segment, once. */
+  private <T> T reading(T ifClosed, Read<T> read) throws IOException {
+    IndexDamagedException damage;
+    try {
+      return attempt(ifClosed, read);
+    } catch (IndexDamagedException e) {
+      damage = e;
+    }
+    writing.lock();
+    try {
+      if (!core.isClosed()) {
+        rebuild(damage);
+      }
+    } finally {
+      writing.unlock();
+    }
+    return attempt(ifClosed, read);
+  }
+
+  private <T> T attempt(T ifClosed, Read<T> read) throws IOException {
+    core.structure().readLock().lock();
+    try {
+      return core.isClosed() ? ifClosed : read.from(core.view());
+    } finally {
+      core.structure().readLock().unlock();
+    }
+  }
+
+  private void rebuild(IndexDamagedException damage) throws IOException {
+    core.structure().writeLock().lock();
+    try {
+      builder.rebuild(damage.segment(), syncer.mark());
+    } finally {
+      core.structure().writeLock().unlock();
+    }
+  }
+
+  public SyncMark syncMark() {
+    return syncer.mark();
+  }
+
+  /** Makes everything that is readable now durable, under every policy. Any thread. */
+  public void sync() throws IOException {
+    syncer.sync();
+  }
+
+  /** Whether something readable may not be on the device. */
+  public boolean dirty() {
+    return syncer.isDirty();
+  }
+
+  /** Bytes of all segments. */
+  public long sizeBytes() {
+    LogView view = core.view();
+    long bytes = view.position();
+    for (int i = 0; i < view.segments().length - 1; i++) {
+      bytes += view.segments()[i].fileBytes();
+    }
+    return bytes;
+  }
+
+  public int segmentCount() {
+    return core.view().segments().length;
+  }
+
+  /** Whether writing has ended because of an error. */
+  public boolean failed() {
+    return core.failure() != null;
+  }
+
+  int openFiles() {
+    return core.handles().openFiles();
+  }
+
+  /** Syncs what is left and closes the files; later reads find nothing, lent slices stay good. */
+  @Override
+  public void close() throws IOException {
+    writing.lock();
+    syncer.lock().lock();
+    try {
+      if (!core.isClosed()) {
+        closeFiles();
+      }
+    } finally {
+      syncer.lock().unlock();
+      writing.unlock();
+    }
+  }
+
+  private void closeFiles() throws IOException {
+    try {
+      if (!failed()) {
+        syncer.sync();
+        core.view().active().index().sync();
+      }
+    } finally {
+      core.structure().writeLock().lock();
+      try {
+        core.close();
+      } finally {
+        core.structure().writeLock().unlock();
+      }
+    }
+  }
+}
