@@ -24,7 +24,6 @@ import io.millrace.broker.partition.PartitionCounters;
 import io.millrace.broker.partition.PartitionEnvironment;
 import io.millrace.broker.raft.JRaftRuntime;
 import io.millrace.broker.raft.RaftContext;
-import io.millrace.broker.raft.RaftSettings;
 import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.NetworkFaults;
@@ -168,10 +167,7 @@ public final class Broker implements AutoCloseable {
                 votes,
                 network,
                 peerRequests,
-                new RaftSettings(
-                    config.electionTimeoutMillis(),
-                    RaftSettings.DEFAULT_CHECKPOINT_BYTES,
-                    config.checkpointIntervalMillis()),
+                config.raft(),
                 directory.unsyncedBytesMayBeLost()));
 
     leaders = new LeaderDirectory(id);
