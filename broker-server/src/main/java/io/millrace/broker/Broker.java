@@ -5,6 +5,7 @@ import io.millrace.broker.cluster.BalancerDriver;
 import io.millrace.broker.cluster.BrokerEntry;
 import io.millrace.broker.cluster.BrokerRegistrar;
 import io.millrace.broker.cluster.ClusterMetadata;
+import io.millrace.broker.api.DistinctErrors;
 import io.millrace.broker.cluster.LeaderAnnouncer;
 import io.millrace.broker.cluster.LeaderDirectory;
 import io.millrace.broker.cluster.LocalBroker;
@@ -18,10 +19,13 @@ import io.millrace.broker.log.Disk;
 import io.millrace.broker.net.NettyServer;
 import io.millrace.broker.net.NetworkCounters;
 import io.millrace.broker.partition.AppendBudget;
+import io.millrace.broker.partition.FetchBudget;
 import io.millrace.broker.partition.FetchCoordinator;
+import io.millrace.broker.partition.FetchLimits;
 import io.millrace.broker.partition.Partition;
 import io.millrace.broker.partition.PartitionCounters;
 import io.millrace.broker.partition.PartitionEnvironment;
+import io.millrace.broker.partition.SliceInspector;
 import io.millrace.broker.raft.JRaftRuntime;
 import io.millrace.broker.raft.RaftContext;
 import io.millrace.broker.raft.Replicas;
@@ -29,6 +33,9 @@ import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerNetwork;
 import io.millrace.broker.raft.transport.PeerRequests;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
@@ -37,6 +44,8 @@ import java.time.Clock;
 import java.util.Collection;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -65,22 +74,27 @@ public final class Broker implements AutoCloseable {
   /** Highest feature level whose log entries this version understands. */
   static final int FEATURE_LEVEL = 1;
 
+  /** -Dmillrace.checks=true: costly checks of what cannot happen, for tests. */
+  private static final boolean CHECKS = Boolean.getBoolean("millrace.checks");
+
   private static final long HAND_OVER_MILLIS = 5000;
   private static final long DRAIN_MILLIS = 3000;
   private static final long RECOVERY_CHECK_MILLIS = 500;
   private static final int WHEEL_TICK_MILLIS = 10;
   private static final int WHEEL_SLOTS = 512;
+  private static final int READER_THREADS = 4;
 
   private final BrokerConfig config;
   private final DataDirectory directory;
   private final LocalBroker identity;
-  private final long startedNanos = System.nanoTime();
   private final HashedWheelTimer timer;
   private final ThreadScheduler scheduler;
   private final BrokerAddresses addresses;
   private final KnownPeers knownPeers;
   private final VotesJournal votes;
   private final NettyServer server;
+  private final EventLoopGroup peerLoops;
+  private final ExecutorService readers;
   private final PeerNetwork network;
   private final PeerRequests peerRequests;
   private final Replicas replicas;
@@ -145,17 +159,18 @@ public final class Broker implements AutoCloseable {
 
     NetworkFaults faults = new NetworkFaults();
     peerRequests = new PeerRequests(id, faults);
-    BrokerApi api = new BrokerApi(this);
-    server =
-        new NettyServer(
-            config.network(), new Handlers(api.handlers()), new NetworkCounters(), "b" + id);
+    peerLoops =
+        new MultiThreadIoEventLoopGroup(
+            config.network().peerThreads(),
+            new DefaultThreadFactory("peers-" + id, true),
+            NioIoHandler.newFactory());
     network =
         new PeerNetwork(
             new PeerNetwork.LocalIdentity(
                 identity.clusterId(), id, identity.incarnation().toString(), () -> advertised),
             addresses,
             knownPeers,
-            server.peerLoops(),
+            peerLoops,
             timer,
             faults,
             config.network().maxFrameBytes());
@@ -192,7 +207,8 @@ public final class Broker implements AutoCloseable {
             replicas,
             votes,
             environment,
-            leaders);
+            leaders,
+            metadata);
     transfers = new LeaderTransfers(id, partitions, replicas, network::isConnected);
     reconciler =
         new Reconciler(
@@ -206,11 +222,51 @@ public final class Broker implements AutoCloseable {
             metadataGroup::isFresh,
             links,
             scheduler);
-    fetches = api.newFetchCoordinator(timer, partitions, config);
+    readers =
+        Executors.newFixedThreadPool(
+            READER_THREADS, new DefaultThreadFactory("readers-" + id, true));
+    FetchBudget fetchBudget = FetchBudget.defaults();
+    fetches =
+        new FetchCoordinator(
+            new FetchCoordinator.Context(
+                timer,
+                readers,
+                fetchBudget,
+                FetchLimits.defaults(),
+                environment.counters(),
+                CHECKS ? SliceInspector.EVERY_HEADER : SliceInspector.NONE));
+    BrokerHandlers handlers =
+        new BrokerHandlers(
+            identity,
+            config.network().maxFrameBytes(),
+            metadata,
+            leaders,
+            partitions,
+            fetches,
+            peerRequests,
+            transfers::move,
+            knownPeers,
+            this::peerSaid,
+            new StatusReport(
+                metadataGroup,
+                replicas,
+                partitions,
+                environment,
+                fetchBudget,
+                this::server),
+            timer,
+            readers,
+            new DistinctErrors(LOG));
+    server =
+        new NettyServer(config.network(), handlers.all(), new NetworkCounters(), "b" + id);
   }
 
   private LeaderTransfers transfersOfThis() {
     return transfers;
+  }
+
+  private NettyServer server() {
+    return server;
   }
 
   private void run() throws IOException {
@@ -309,54 +365,6 @@ public final class Broker implements AutoCloseable {
     return metadata;
   }
 
-  LeaderDirectory leaders() {
-    return leaders;
-  }
-
-  LocalPartitions partitions() {
-    return partitions;
-  }
-
-  Replicas replicas() {
-    return replicas;
-  }
-
-  LeaderTransfers transfers() {
-    return transfers;
-  }
-
-  PeerRequests peerRequests() {
-    return peerRequests;
-  }
-
-  KnownPeers knownPeers() {
-    return knownPeers;
-  }
-
-  NettyServer server() {
-    return server;
-  }
-
-  FetchCoordinator fetches() {
-    return fetches;
-  }
-
-  PartitionEnvironment environment() {
-    return environment;
-  }
-
-  MetadataGroup metadataGroup() {
-    return metadataGroup;
-  }
-
-  Reconciler reconciler() {
-    return reconciler;
-  }
-
-  long uptimeMillis() {
-    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNanos);
-  }
-
   // ---------------------------------------------------------------------------------- stopping
 
   /** True if this broker leads the metadata group, is ready, and hears a majority. */
@@ -417,8 +425,11 @@ public final class Broker implements AutoCloseable {
     announcer.close();
     replicas.close();
     transfers.close();
+    fetches.close();
     network.close();
     server.close();
+    peerLoops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3000);
+    readers.shutdownNow();
     closeStep("peer requests", peerRequests::close);
     metadata.close();
     scheduler.close();
