@@ -225,7 +225,8 @@ public final class Broker implements AutoCloseable {
     readers =
         Executors.newFixedThreadPool(
             READER_THREADS, new DefaultThreadFactory("readers-" + id, true));
-    FetchBudget fetchBudget = FetchBudget.defaults();
+    FetchBudget fetchBudget =
+        new FetchBudget(config.fetchResponseBytes(), FetchBudget.DEFAULT_MAX_WAITING);
     fetches =
         new FetchCoordinator(
             new FetchCoordinator.Context(
@@ -258,7 +259,8 @@ public final class Broker implements AutoCloseable {
             readers,
             new DistinctErrors(LOG));
     server =
-        new NettyServer(config.network(), handlers.all(), new NetworkCounters(), "b" + id);
+        new NettyServer(
+            config.network(), handlers.all(), new NetworkCounters(), "b" + id, faults::drops);
   }
 
   private LeaderTransfers transfersOfThis() {
