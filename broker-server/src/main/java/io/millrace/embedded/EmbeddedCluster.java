@@ -7,6 +7,7 @@ import io.millrace.broker.HostPort;
 import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.Disk;
 import io.millrace.broker.net.NetworkConfig;
+import io.millrace.broker.raft.RaftSettings;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
 import java.io.IOException;
@@ -155,9 +156,11 @@ public final class EmbeddedCluster implements AutoCloseable {
             new TreeMap<>(),
             NetworkConfig.defaults(HEAP_PER_BROKER),
             HEAP_PER_BROKER / 4,
-            options.electionTimeoutMillis(),
-            Math.min(300, options.electionTimeoutMillis() / 2),
-            BrokerConfig.DEFAULT_CHECKPOINT_INTERVAL_MILLIS,
+            HEAP_PER_BROKER / 4,
+            new RaftSettings(
+                options.electionTimeoutMillis(),
+                RaftSettings.DEFAULT_CHECKPOINT_BYTES,
+                RaftSettings.DEFAULT_CHECKPOINT_MILLIS),
             Map.of());
     Broker started = Broker.start(config, options.disks().apply(id), this::fatal);
     brokers.put(id, started);
