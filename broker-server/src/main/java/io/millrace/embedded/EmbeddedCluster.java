@@ -171,7 +171,7 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   private static void introduce(Broker broker, Broker other) {
     InetSocketAddress address = other.address();
-    broker.peerSaid(other.identity().brokerId(), address.getHostString(), address.getPort());
+    broker.peerSaid(other.identity().id(), address.getHostString(), address.getPort());
   }
 
   private synchronized void fatal(String reason) {

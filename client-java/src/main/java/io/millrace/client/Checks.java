@@ -63,7 +63,8 @@ public final class Checks {
       }
     }
     if (name.equals(".") || name.equals("..")) {
-      throw new InvalidArgumentException("the topic name '" + name + "' is reserved; choose another");
+      throw new InvalidArgumentException(
+          "the topic name '" + name + "' is reserved; choose another");
     }
     return name;
   }

@@ -11,8 +11,8 @@ import java.util.List;
  * @param clientId shown by brokers in logs and errors
  * @param requestTimeoutMillis how long one request may take, and an admin call with its repetitions
  * @param connectTimeoutMillis how long a TCP connect and the greeting may take each
- * @param reconnectBackoffMillis wait after a failed connect; doubles up to reconnectBackoffMaxMillis,
- *     with 20 % jitter
+ * @param reconnectBackoffMillis wait after a failed connect; doubles up to
+ *     reconnectBackoffMaxMillis, with 20 % jitter
  * @param metadataMaxAgeMillis topics and leaders are asked for again after this, with 20 % jitter;
  *     at once when a broker says that it no longer leads
  * @param unknownTopicMillis how long a topic that brokers do not know is asked for again before an
@@ -84,42 +84,142 @@ public record ClientConfig(
   }
 
   public ClientConfig withBootstrap(List<String> bootstrap) {
-    return new ClientConfig(bootstrap, clientId, requestTimeoutMillis, connectTimeoutMillis, reconnectBackoffMillis, reconnectBackoffMaxMillis, metadataMaxAgeMillis, unknownTopicMillis, maxFrameBytes, ioThreads);
+    return new ClientConfig(
+        bootstrap,
+        clientId,
+        requestTimeoutMillis,
+        connectTimeoutMillis,
+        reconnectBackoffMillis,
+        reconnectBackoffMaxMillis,
+        metadataMaxAgeMillis,
+        unknownTopicMillis,
+        maxFrameBytes,
+        ioThreads);
   }
 
   public ClientConfig withClientId(String clientId) {
-    return new ClientConfig(bootstrap, clientId, requestTimeoutMillis, connectTimeoutMillis, reconnectBackoffMillis, reconnectBackoffMaxMillis, metadataMaxAgeMillis, unknownTopicMillis, maxFrameBytes, ioThreads);
+    return new ClientConfig(
+        bootstrap,
+        clientId,
+        requestTimeoutMillis,
+        connectTimeoutMillis,
+        reconnectBackoffMillis,
+        reconnectBackoffMaxMillis,
+        metadataMaxAgeMillis,
+        unknownTopicMillis,
+        maxFrameBytes,
+        ioThreads);
   }
 
   public ClientConfig withRequestTimeoutMillis(int requestTimeoutMillis) {
-    return new ClientConfig(bootstrap, clientId, requestTimeoutMillis, connectTimeoutMillis, reconnectBackoffMillis, reconnectBackoffMaxMillis, metadataMaxAgeMillis, unknownTopicMillis, maxFrameBytes, ioThreads);
+    return new ClientConfig(
+        bootstrap,
+        clientId,
+        requestTimeoutMillis,
+        connectTimeoutMillis,
+        reconnectBackoffMillis,
+        reconnectBackoffMaxMillis,
+        metadataMaxAgeMillis,
+        unknownTopicMillis,
+        maxFrameBytes,
+        ioThreads);
   }
 
   public ClientConfig withConnectTimeoutMillis(int connectTimeoutMillis) {
-    return new ClientConfig(bootstrap, clientId, requestTimeoutMillis, connectTimeoutMillis, reconnectBackoffMillis, reconnectBackoffMaxMillis, metadataMaxAgeMillis, unknownTopicMillis, maxFrameBytes, ioThreads);
+    return new ClientConfig(
+        bootstrap,
+        clientId,
+        requestTimeoutMillis,
+        connectTimeoutMillis,
+        reconnectBackoffMillis,
+        reconnectBackoffMaxMillis,
+        metadataMaxAgeMillis,
+        unknownTopicMillis,
+        maxFrameBytes,
+        ioThreads);
   }
 
   public ClientConfig withReconnectBackoffMillis(int reconnectBackoffMillis) {
-    return new ClientConfig(bootstrap, clientId, requestTimeoutMillis, connectTimeoutMillis, reconnectBackoffMillis, reconnectBackoffMaxMillis, metadataMaxAgeMillis, unknownTopicMillis, maxFrameBytes, ioThreads);
+    return new ClientConfig(
+        bootstrap,
+        clientId,
+        requestTimeoutMillis,
+        connectTimeoutMillis,
+        reconnectBackoffMillis,
+        reconnectBackoffMaxMillis,
+        metadataMaxAgeMillis,
+        unknownTopicMillis,
+        maxFrameBytes,
+        ioThreads);
   }
 
   public ClientConfig withReconnectBackoffMaxMillis(int reconnectBackoffMaxMillis) {
-    return new ClientConfig(bootstrap, clientId, requestTimeoutMillis, connectTimeoutMillis, reconnectBackoffMillis, reconnectBackoffMaxMillis, metadataMaxAgeMillis, unknownTopicMillis, maxFrameBytes, ioThreads);
+    return new ClientConfig(
+        bootstrap,
+        clientId,
+        requestTimeoutMillis,
+        connectTimeoutMillis,
+        reconnectBackoffMillis,
+        reconnectBackoffMaxMillis,
+        metadataMaxAgeMillis,
+        unknownTopicMillis,
+        maxFrameBytes,
+        ioThreads);
   }
 
   public ClientConfig withMetadataMaxAgeMillis(int metadataMaxAgeMillis) {
-    return new ClientConfig(bootstrap, clientId, requestTimeoutMillis, connectTimeoutMillis, reconnectBackoffMillis, reconnectBackoffMaxMillis, metadataMaxAgeMillis, unknownTopicMillis, maxFrameBytes, ioThreads);
+    return new ClientConfig(
+        bootstrap,
+        clientId,
+        requestTimeoutMillis,
+        connectTimeoutMillis,
+        reconnectBackoffMillis,
+        reconnectBackoffMaxMillis,
+        metadataMaxAgeMillis,
+        unknownTopicMillis,
+        maxFrameBytes,
+        ioThreads);
   }
 
   public ClientConfig withUnknownTopicMillis(int unknownTopicMillis) {
-    return new ClientConfig(bootstrap, clientId, requestTimeoutMillis, connectTimeoutMillis, reconnectBackoffMillis, reconnectBackoffMaxMillis, metadataMaxAgeMillis, unknownTopicMillis, maxFrameBytes, ioThreads);
+    return new ClientConfig(
+        bootstrap,
+        clientId,
+        requestTimeoutMillis,
+        connectTimeoutMillis,
+        reconnectBackoffMillis,
+        reconnectBackoffMaxMillis,
+        metadataMaxAgeMillis,
+        unknownTopicMillis,
+        maxFrameBytes,
+        ioThreads);
   }
 
   public ClientConfig withMaxFrameBytes(int maxFrameBytes) {
-    return new ClientConfig(bootstrap, clientId, requestTimeoutMillis, connectTimeoutMillis, reconnectBackoffMillis, reconnectBackoffMaxMillis, metadataMaxAgeMillis, unknownTopicMillis, maxFrameBytes, ioThreads);
+    return new ClientConfig(
+        bootstrap,
+        clientId,
+        requestTimeoutMillis,
+        connectTimeoutMillis,
+        reconnectBackoffMillis,
+        reconnectBackoffMaxMillis,
+        metadataMaxAgeMillis,
+        unknownTopicMillis,
+        maxFrameBytes,
+        ioThreads);
   }
 
   public ClientConfig withIoThreads(int ioThreads) {
-    return new ClientConfig(bootstrap, clientId, requestTimeoutMillis, connectTimeoutMillis, reconnectBackoffMillis, reconnectBackoffMaxMillis, metadataMaxAgeMillis, unknownTopicMillis, maxFrameBytes, ioThreads);
+    return new ClientConfig(
+        bootstrap,
+        clientId,
+        requestTimeoutMillis,
+        connectTimeoutMillis,
+        reconnectBackoffMillis,
+        reconnectBackoffMaxMillis,
+        metadataMaxAgeMillis,
+        unknownTopicMillis,
+        maxFrameBytes,
+        ioThreads);
   }
 }

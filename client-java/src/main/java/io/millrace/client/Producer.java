@@ -12,15 +12,15 @@ import java.util.concurrent.CompletableFuture;
  * the client's one callback thread: a slow callback delays other callbacks, never the network; a
  * callback must not wait for another future of this client.
  *
- * <p>Errors: a future fails with a {@link io.millrace.protocol.error.MillraceException} whose {@code
- * outcome()} says whether the record is certainly not stored (NOT_DONE) or may be (UNKNOWN). Nothing
- * is thrown by {@code send}.
+ * <p>Errors: a future fails with a {@link io.millrace.protocol.error.MillraceException} whose
+ * {@code outcome()} says whether the record is certainly not stored (NOT_DONE) or may be (UNKNOWN).
+ * Nothing is thrown by {@code send}.
  */
 public interface Producer extends AutoCloseable {
 
   /**
-   * Returns at once, whether brokers are up or not. When the producer's memory is used up the future
-   * has failed with {@link io.millrace.client.error.BufferFullException}.
+   * Returns at once, whether brokers are up or not. When the producer's memory is used up the
+   * future has failed with {@link io.millrace.client.error.BufferFullException}.
    */
   CompletableFuture<Receipt> send(ProducerRecord record);
 
@@ -43,9 +43,9 @@ public interface Producer extends AutoCloseable {
   void close();
 
   /**
-   * Takes no further records, flushes for at most {@code timeoutMillis}, and fails what is left with
-   * {@link io.millrace.client.error.ClientClosedException}, whose outcome says whether the record
-   * may be stored. Calling it again is harmless.
+   * Takes no further records, flushes for at most {@code timeoutMillis}, and fails what is left
+   * with {@link io.millrace.client.error.ClientClosedException}, whose outcome says whether the
+   * record may be stored. Calling it again is harmless.
    */
   void close(long timeoutMillis);
 }

@@ -10,13 +10,14 @@ import io.millrace.protocol.batch.Compression;
  * @param batchBytes a batch is closed at this size before compression; one larger record makes a
  *     batch of its own
  * @param bufferBytes memory for records that are not decided yet: their bytes and {@value
- *     #RECORD_OVERHEAD_BYTES} per record. Beyond it {@code send} fails and {@code sendBlocking} waits
+ *     #RECORD_OVERHEAD_BYTES} per record. Beyond it {@code send} fails and {@code sendBlocking}
+ *     waits
  * @param deliveryTimeoutMillis from {@code send} to the end of all attempts
  * @param requestTimeoutMillis how long one attempt waits for its answer
  * @param maxInFlightPerPartition batches sent and undecided per partition, at most 5: brokers
  *     recognise a repetition among the last five batches
- * @param retryBackoffMillis wait before a repetition; doubles up to retryBackoffMaxMillis, with 20 %
- *     jitter
+ * @param retryBackoffMillis wait before a repetition; doubles up to retryBackoffMaxMillis, with 20
+ *     % jitter
  */
 public record ProducerConfig(
     int lingerMillis,
@@ -71,38 +72,119 @@ public record ProducerConfig(
   }
 
   public ProducerConfig withLingerMillis(int lingerMillis) {
-    return new ProducerConfig(lingerMillis, batchBytes, compression, bufferBytes, deliveryTimeoutMillis, requestTimeoutMillis, maxInFlightPerPartition, retryBackoffMillis, retryBackoffMaxMillis);
+    return new ProducerConfig(
+        lingerMillis,
+        batchBytes,
+        compression,
+        bufferBytes,
+        deliveryTimeoutMillis,
+        requestTimeoutMillis,
+        maxInFlightPerPartition,
+        retryBackoffMillis,
+        retryBackoffMaxMillis);
   }
 
   public ProducerConfig withBatchBytes(int batchBytes) {
-    return new ProducerConfig(lingerMillis, batchBytes, compression, bufferBytes, deliveryTimeoutMillis, requestTimeoutMillis, maxInFlightPerPartition, retryBackoffMillis, retryBackoffMaxMillis);
+    return new ProducerConfig(
+        lingerMillis,
+        batchBytes,
+        compression,
+        bufferBytes,
+        deliveryTimeoutMillis,
+        requestTimeoutMillis,
+        maxInFlightPerPartition,
+        retryBackoffMillis,
+        retryBackoffMaxMillis);
   }
 
   public ProducerConfig withCompression(Compression compression) {
-    return new ProducerConfig(lingerMillis, batchBytes, compression, bufferBytes, deliveryTimeoutMillis, requestTimeoutMillis, maxInFlightPerPartition, retryBackoffMillis, retryBackoffMaxMillis);
+    return new ProducerConfig(
+        lingerMillis,
+        batchBytes,
+        compression,
+        bufferBytes,
+        deliveryTimeoutMillis,
+        requestTimeoutMillis,
+        maxInFlightPerPartition,
+        retryBackoffMillis,
+        retryBackoffMaxMillis);
   }
 
   public ProducerConfig withBufferBytes(long bufferBytes) {
-    return new ProducerConfig(lingerMillis, batchBytes, compression, bufferBytes, deliveryTimeoutMillis, requestTimeoutMillis, maxInFlightPerPartition, retryBackoffMillis, retryBackoffMaxMillis);
+    return new ProducerConfig(
+        lingerMillis,
+        batchBytes,
+        compression,
+        bufferBytes,
+        deliveryTimeoutMillis,
+        requestTimeoutMillis,
+        maxInFlightPerPartition,
+        retryBackoffMillis,
+        retryBackoffMaxMillis);
   }
 
   public ProducerConfig withDeliveryTimeoutMillis(int deliveryTimeoutMillis) {
-    return new ProducerConfig(lingerMillis, batchBytes, compression, bufferBytes, deliveryTimeoutMillis, requestTimeoutMillis, maxInFlightPerPartition, retryBackoffMillis, retryBackoffMaxMillis);
+    return new ProducerConfig(
+        lingerMillis,
+        batchBytes,
+        compression,
+        bufferBytes,
+        deliveryTimeoutMillis,
+        requestTimeoutMillis,
+        maxInFlightPerPartition,
+        retryBackoffMillis,
+        retryBackoffMaxMillis);
   }
 
   public ProducerConfig withRequestTimeoutMillis(int requestTimeoutMillis) {
-    return new ProducerConfig(lingerMillis, batchBytes, compression, bufferBytes, deliveryTimeoutMillis, requestTimeoutMillis, maxInFlightPerPartition, retryBackoffMillis, retryBackoffMaxMillis);
+    return new ProducerConfig(
+        lingerMillis,
+        batchBytes,
+        compression,
+        bufferBytes,
+        deliveryTimeoutMillis,
+        requestTimeoutMillis,
+        maxInFlightPerPartition,
+        retryBackoffMillis,
+        retryBackoffMaxMillis);
   }
 
   public ProducerConfig withMaxInFlightPerPartition(int maxInFlightPerPartition) {
-    return new ProducerConfig(lingerMillis, batchBytes, compression, bufferBytes, deliveryTimeoutMillis, requestTimeoutMillis, maxInFlightPerPartition, retryBackoffMillis, retryBackoffMaxMillis);
+    return new ProducerConfig(
+        lingerMillis,
+        batchBytes,
+        compression,
+        bufferBytes,
+        deliveryTimeoutMillis,
+        requestTimeoutMillis,
+        maxInFlightPerPartition,
+        retryBackoffMillis,
+        retryBackoffMaxMillis);
   }
 
   public ProducerConfig withRetryBackoffMillis(int retryBackoffMillis) {
-    return new ProducerConfig(lingerMillis, batchBytes, compression, bufferBytes, deliveryTimeoutMillis, requestTimeoutMillis, maxInFlightPerPartition, retryBackoffMillis, retryBackoffMaxMillis);
+    return new ProducerConfig(
+        lingerMillis,
+        batchBytes,
+        compression,
+        bufferBytes,
+        deliveryTimeoutMillis,
+        requestTimeoutMillis,
+        maxInFlightPerPartition,
+        retryBackoffMillis,
+        retryBackoffMaxMillis);
   }
 
   public ProducerConfig withRetryBackoffMaxMillis(int retryBackoffMaxMillis) {
-    return new ProducerConfig(lingerMillis, batchBytes, compression, bufferBytes, deliveryTimeoutMillis, requestTimeoutMillis, maxInFlightPerPartition, retryBackoffMillis, retryBackoffMaxMillis);
+    return new ProducerConfig(
+        lingerMillis,
+        batchBytes,
+        compression,
+        bufferBytes,
+        deliveryTimeoutMillis,
+        requestTimeoutMillis,
+        maxInFlightPerPartition,
+        retryBackoffMillis,
+        retryBackoffMaxMillis);
   }
 }

@@ -61,38 +61,119 @@ public record ReaderConfig(
   /** Lowers maxPollRecords with it where needed. */
   public ReaderConfig withPrefetchRecords(int prefetchRecords) {
     int maxPollRecords = Math.max(1, Math.min(this.maxPollRecords, prefetchRecords));
-    return new ReaderConfig(prefetchRecords, prefetchBytes, maxPollRecords, maxBytes, maxWaitMillis, minBytes, maxDecompressedBytes, onLost, start);
+    return new ReaderConfig(
+        prefetchRecords,
+        prefetchBytes,
+        maxPollRecords,
+        maxBytes,
+        maxWaitMillis,
+        minBytes,
+        maxDecompressedBytes,
+        onLost,
+        start);
   }
 
   public ReaderConfig withPrefetchBytes(long prefetchBytes) {
-    return new ReaderConfig(prefetchRecords, prefetchBytes, maxPollRecords, maxBytes, maxWaitMillis, minBytes, maxDecompressedBytes, onLost, start);
+    return new ReaderConfig(
+        prefetchRecords,
+        prefetchBytes,
+        maxPollRecords,
+        maxBytes,
+        maxWaitMillis,
+        minBytes,
+        maxDecompressedBytes,
+        onLost,
+        start);
   }
 
   public ReaderConfig withMaxPollRecords(int maxPollRecords) {
-    return new ReaderConfig(prefetchRecords, prefetchBytes, maxPollRecords, maxBytes, maxWaitMillis, minBytes, maxDecompressedBytes, onLost, start);
+    return new ReaderConfig(
+        prefetchRecords,
+        prefetchBytes,
+        maxPollRecords,
+        maxBytes,
+        maxWaitMillis,
+        minBytes,
+        maxDecompressedBytes,
+        onLost,
+        start);
   }
 
   public ReaderConfig withMaxBytes(int maxBytes) {
-    return new ReaderConfig(prefetchRecords, prefetchBytes, maxPollRecords, maxBytes, maxWaitMillis, minBytes, maxDecompressedBytes, onLost, start);
+    return new ReaderConfig(
+        prefetchRecords,
+        prefetchBytes,
+        maxPollRecords,
+        maxBytes,
+        maxWaitMillis,
+        minBytes,
+        maxDecompressedBytes,
+        onLost,
+        start);
   }
 
   public ReaderConfig withMaxWaitMillis(int maxWaitMillis) {
-    return new ReaderConfig(prefetchRecords, prefetchBytes, maxPollRecords, maxBytes, maxWaitMillis, minBytes, maxDecompressedBytes, onLost, start);
+    return new ReaderConfig(
+        prefetchRecords,
+        prefetchBytes,
+        maxPollRecords,
+        maxBytes,
+        maxWaitMillis,
+        minBytes,
+        maxDecompressedBytes,
+        onLost,
+        start);
   }
 
   public ReaderConfig withMinBytes(int minBytes) {
-    return new ReaderConfig(prefetchRecords, prefetchBytes, maxPollRecords, maxBytes, maxWaitMillis, minBytes, maxDecompressedBytes, onLost, start);
+    return new ReaderConfig(
+        prefetchRecords,
+        prefetchBytes,
+        maxPollRecords,
+        maxBytes,
+        maxWaitMillis,
+        minBytes,
+        maxDecompressedBytes,
+        onLost,
+        start);
   }
 
   public ReaderConfig withMaxDecompressedBytes(int maxDecompressedBytes) {
-    return new ReaderConfig(prefetchRecords, prefetchBytes, maxPollRecords, maxBytes, maxWaitMillis, minBytes, maxDecompressedBytes, onLost, start);
+    return new ReaderConfig(
+        prefetchRecords,
+        prefetchBytes,
+        maxPollRecords,
+        maxBytes,
+        maxWaitMillis,
+        minBytes,
+        maxDecompressedBytes,
+        onLost,
+        start);
   }
 
   public ReaderConfig withOnLost(OnLost onLost) {
-    return new ReaderConfig(prefetchRecords, prefetchBytes, maxPollRecords, maxBytes, maxWaitMillis, minBytes, maxDecompressedBytes, onLost, start);
+    return new ReaderConfig(
+        prefetchRecords,
+        prefetchBytes,
+        maxPollRecords,
+        maxBytes,
+        maxWaitMillis,
+        minBytes,
+        maxDecompressedBytes,
+        onLost,
+        start);
   }
 
   public ReaderConfig withStart(OffsetSpec start) {
-    return new ReaderConfig(prefetchRecords, prefetchBytes, maxPollRecords, maxBytes, maxWaitMillis, minBytes, maxDecompressedBytes, onLost, start);
+    return new ReaderConfig(
+        prefetchRecords,
+        prefetchBytes,
+        maxPollRecords,
+        maxBytes,
+        maxWaitMillis,
+        minBytes,
+        maxDecompressedBytes,
+        onLost,
+        start);
   }
 }

@@ -12,15 +12,15 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
- * State of one accepted connection: how far its handshake is, why it is not read at the moment, what
- * it still has to take.
+ * State of one accepted connection: how far its handshake is, why it is not read at the moment,
+ * what it still has to take.
  *
- * <p>Back-pressure: the socket is not read while one of the pause reasons holds: too many unanswered
- * requests, too many response bytes not taken (of this connection, or of all while this one has
- * some), no budget for the frame that has begun, or the move to the peers' event loops.
+ * <p>Back-pressure: the socket is not read while one of the pause reasons holds: too many
+ * unanswered requests, too many response bytes not taken (of this connection, or of all while this
+ * one has some), no budget for the frame that has begun, or the move to the peers' event loops.
  *
- * <p>Threads: its event loop, except where stated. Moving to another event loop: nothing is read and
- * nothing written from {@link #acceptPeer} until the channel is registered there.
+ * <p>Threads: its event loop, except where stated. Moving to another event loop: nothing is read
+ * and nothing written from {@link #acceptPeer} until the channel is registered there.
  */
 final class NettyConnection implements Connection, ResponseWriter.Listener {
 
@@ -30,7 +30,9 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   static final int FRAME_BUDGET = 4;
   static final int MOVING = 8;
 
-  /** After the last response the other side may still be sending; reading it keeps TCP from reset. */
+  /**
+   * After the last response the other side may still be sending; reading it keeps TCP from reset.
+   */
   private static final int LINGER_MILLIS = 1_000;
 
   private final Channel channel;
@@ -169,6 +171,10 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     return channel;
   }
 
+  NetworkCounters counters() {
+    return counters;
+  }
+
   boolean isOverLimit() {
     return overLimit;
   }
@@ -305,9 +311,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     counters.closed(reason);
     if (channel instanceof SocketChannel socket) {
       socket.shutdownOutput();
-      channel
-          .eventLoop()
-          .schedule(() -> channel.close(), LINGER_MILLIS, TimeUnit.MILLISECONDS);
+      channel.eventLoop().schedule(() -> channel.close(), LINGER_MILLIS, TimeUnit.MILLISECONDS);
     } else {
       channel.close();
     }

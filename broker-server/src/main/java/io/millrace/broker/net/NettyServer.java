@@ -134,8 +134,8 @@ public final class NettyServer implements AutoCloseable {
   }
 
   /**
-   * Begins the shutdown and waits until every request is answered and every answer taken, at most so
-   * long. False: something was still open.
+   * Begins the shutdown and waits until every request is answered and every answer taken, at most
+   * so long. False: something was still open.
    */
   public boolean drain(long maxMillis) {
     beginShutdown();
@@ -160,7 +160,8 @@ public final class NettyServer implements AutoCloseable {
   /** Budgets and counters for the broker's status. */
   public List<Gauge> gauges() {
     List<Gauge> gauges = new ArrayList<>();
-    gauges.add(NetworkCounters.gauge("net.connections", connections.size(), config.maxConnections()));
+    gauges.add(
+        NetworkCounters.gauge("net.connections", connections.size(), config.maxConnections()));
     gauges.add(NetworkCounters.gauge("network.in.bytes", inBudget.used(), inBudget.limit()));
     gauges.add(NetworkCounters.gauge(outBudget.name(), outBudget.used(), outBudget.limit()));
     gauges.add(NetworkCounters.gauge("net.unanswered", unanswered(), 0));
@@ -214,7 +215,6 @@ public final class NettyServer implements AutoCloseable {
         .addLast(decoder)
         // Keeps decoded frames back while the connection is paused.
         .addLast(new FlowControlHandler())
-        .addLast(
-            new RequestDispatcher(connection, handlers, counters, () -> shuttingDown));
+        .addLast(new RequestDispatcher(connection, handlers, counters, () -> shuttingDown));
   }
 }

@@ -6,8 +6,8 @@ import java.util.Objects;
 /**
  * What a partition is told by its topic and its broker.
  *
- * @param maxRecordBytes largest record of the topic; a batch may be {@link #BATCH_OVERHEAD_BYTES}
- *     larger
+ * @param maxRecordBytes largest record of the topic, and so the largest batch: both are counted as
+ *     the bytes of the whole batch
  * @param fsync what a receipt of this topic promises; copied into every receipt
  * @param maxPendingBytes batches proposed and not yet applied; more are THROTTLED. One batch is
  *     always let in
@@ -30,9 +30,6 @@ public record PartitionSettings(
   public static final int DEFAULT_MAX_PENDING_ENTRIES = 512;
   public static final long DEFAULT_PRODUCER_EXPIRY_MILLIS = 24 * 60 * 60 * 1000L;
   public static final int DEFAULT_MAX_PRODUCERS = 100_000;
-
-  /** Room for the batch header and the varints around one record of the largest size. */
-  public static final int BATCH_OVERHEAD_BYTES = 128;
 
   /** A batch may need a TIME and a PRODUCER_EXPIRE entry in front of it. */
   static final int MIN_PENDING_ENTRIES = 3;
@@ -58,10 +55,6 @@ public record PartitionSettings(
         DEFAULT_MAX_PENDING_ENTRIES,
         DEFAULT_PRODUCER_EXPIRY_MILLIS,
         DEFAULT_MAX_PRODUCERS);
-  }
-
-  int maxBatchBytes() {
-    return (int) Math.min(Integer.MAX_VALUE, (long) maxRecordBytes + BATCH_OVERHEAD_BYTES);
   }
 
   private static void requireAtLeast(String what, long value, long least) {

@@ -95,7 +95,7 @@ final class Sequencer {
     if (refusal == null) {
       refusal =
           BatchCheck.refusal(
-              id, settings.maxBatchBytes(), environment.clock().millis(), request, batch);
+              id, settings.maxRecordBytes(), environment.clock().millis(), request, batch);
     }
     if (refusal != null) {
       refuse(refusal, done);

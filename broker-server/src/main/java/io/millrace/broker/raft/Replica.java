@@ -147,7 +147,7 @@ public final class Replica implements RaftGroup {
 
   private static boolean hasSegments(RaftContext context, ReplicaSpec spec) throws IOException {
     return context.disk().list(spec.directory()).stream()
-        .anyMatch(path -> path.getFileName().toString().endsWith(PartitionLog.LOG_SUFFIX));
+        .anyMatch(path -> path.getFileName().toString().endsWith(".log"));
   }
 
   private static void firstStart(RaftContext context, ReplicaSpec spec)

@@ -199,7 +199,7 @@ public final class Replicas implements AutoCloseable {
 
   private void afterFailure(Slot slot, PartitionLog log) {
     String group = slot.spec.groupId();
-    if (context.votes().state(group).health() == StoredHealth.STORED_OK && log.hasFailed()) {
+    if (context.votes().state(group).health() == StoredHealth.STORED_OK && log.failed()) {
       // What a failed fsync covered is unknown and reading it back proves nothing. With "always"
       // nothing above the sync mark was acknowledged, so cutting back to it is safe; with the other
       // policies the cut part may have been.
@@ -242,7 +242,7 @@ public final class Replicas implements AutoCloseable {
         PartitionLog log = slot.replica.log();
         slot.replica.stop();
         slot.replica = null;
-        if (!log.hasFailed()) {
+        if (!log.failed()) {
           saveMark(slot, log.syncMark());
         }
       }

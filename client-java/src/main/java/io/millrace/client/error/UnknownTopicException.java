@@ -4,8 +4,8 @@ import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.Outcome;
 
 /**
- * The topic or partition does not exist: never created, or deleted meanwhile. The outcome is UNKNOWN
- * only for records that may have been stored before the topic was deleted.
+ * The topic or partition does not exist: never created, or deleted meanwhile. The outcome is
+ * UNKNOWN only for records that may have been stored before the topic was deleted.
  */
 public final class UnknownTopicException extends RequestFailedException {
 

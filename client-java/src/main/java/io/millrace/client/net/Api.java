@@ -28,16 +28,19 @@ public record Api<R extends Message>(
   public static final Api<FetchResponse> FETCH =
       new Api<>(ApiKind.FETCH, FetchResponse.parser(), FetchResponse::getContext);
   public static final Api<ListOffsetsResponse> LIST_OFFSETS =
-      new Api<>(ApiKind.LIST_OFFSETS, ListOffsetsResponse.parser(), ListOffsetsResponse::getContext);
+      new Api<>(
+          ApiKind.LIST_OFFSETS, ListOffsetsResponse.parser(), ListOffsetsResponse::getContext);
   public static final Api<InitProducerIdResponse> INIT_PRODUCER_ID =
       new Api<>(
           ApiKind.INIT_PRODUCER_ID,
           InitProducerIdResponse.parser(),
           InitProducerIdResponse::getContext);
   public static final Api<CreateTopicResponse> CREATE_TOPIC =
-      new Api<>(ApiKind.CREATE_TOPIC, CreateTopicResponse.parser(), CreateTopicResponse::getContext);
+      new Api<>(
+          ApiKind.CREATE_TOPIC, CreateTopicResponse.parser(), CreateTopicResponse::getContext);
   public static final Api<DeleteTopicResponse> DELETE_TOPIC =
-      new Api<>(ApiKind.DELETE_TOPIC, DeleteTopicResponse.parser(), DeleteTopicResponse::getContext);
+      new Api<>(
+          ApiKind.DELETE_TOPIC, DeleteTopicResponse.parser(), DeleteTopicResponse::getContext);
   public static final Api<BrokerStatusResponse> BROKER_STATUS =
       new Api<>(
           ApiKind.BROKER_STATUS, BrokerStatusResponse.parser(), BrokerStatusResponse::getContext);

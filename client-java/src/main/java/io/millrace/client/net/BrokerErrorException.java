@@ -15,8 +15,7 @@ public final class BrokerErrorException extends MillraceException {
 
   BrokerErrorException(ResponseContext context, BrokerAddress from) {
     super(
-        ErrorCode.of(context.getError().getCode()),
-        describe(context) + " (said by " + from + ")");
+        ErrorCode.of(context.getError().getCode()), describe(context) + " (said by " + from + ")");
     this.throttleMillis = context.getThrottleMillis();
     this.leader = context.getError().hasLeader() ? context.getError().getLeader() : null;
   }

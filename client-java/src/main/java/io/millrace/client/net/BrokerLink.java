@@ -90,8 +90,7 @@ final class BrokerLink {
     this.connector = connector;
     this.loop = loop;
     this.onWritable = onWritable;
-    this.backoff =
-        new Backoff(config.reconnectBackoffMillis(), config.reconnectBackoffMaxMillis());
+    this.backoff = new Backoff(config.reconnectBackoffMillis(), config.reconnectBackoffMaxMillis());
   }
 
   String lastFailure() {
@@ -123,8 +122,7 @@ final class BrokerLink {
   private void start(PendingRequest<?> request) {
     request.startedNanos = System.nanoTime();
     switch (state) {
-      case CLOSED ->
-          request.fail(new MillraceException(ErrorCode.CLIENT_CLOSED, "the client is closed"));
+      case CLOSED -> request.failConnection(address, lastFailure);
       case READY -> write(request);
       case CONNECTING, GREETING -> enqueue(request);
       case IDLE -> {
@@ -362,7 +360,7 @@ final class BrokerLink {
   }
 
   /** Fails what is left; no request is taken afterwards. */
-  void shutdown() {
+  void shutdown(String reason) {
     if (state == State.CLOSED) {
       return;
     }
@@ -371,7 +369,7 @@ final class BrokerLink {
     if (open != null) {
       open.close();
     }
-    disconnected("the client was closed");
+    disconnected(reason);
   }
 
   EventLoop loop() {

@@ -89,7 +89,7 @@ public final class Connections {
     for (Map.Entry<BrokerAddress, BrokerLink> e : links.entrySet()) {
       if (!addresses.contains(e.getKey()) && links.remove(e.getKey(), e.getValue())) {
         BrokerLink link = e.getValue();
-        link.loop().execute(link::shutdown);
+        link.loop().execute(() -> link.shutdown("no broker has this address any more"));
       }
     }
   }
@@ -145,7 +145,7 @@ public final class Connections {
     List<Future<?>> closing = new ArrayList<>();
     for (BrokerLink link : links.values()) {
       if (!link.loop().isShuttingDown()) {
-        closing.add(link.loop().submit(link::shutdown));
+        closing.add(link.loop().submit(() -> link.shutdown("the client was closed")));
       }
     }
     closing.forEach(f -> f.awaitUninterruptibly(SHUTDOWN_MILLIS));
