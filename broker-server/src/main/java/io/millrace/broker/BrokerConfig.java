@@ -104,7 +104,10 @@ public record BrokerConfig(
         network.maxFrameBytes(),
         Long.MAX_VALUE);
     clusterBrokers = Collections.unmodifiableSortedMap(new TreeMap<>(clusterBrokers));
-    effective = Collections.unmodifiableMap(new EnumMap<>(effective));
+    effective =
+        effective.isEmpty()
+            ? Map.of()
+            : Collections.unmodifiableMap(new EnumMap<>(effective));
   }
 
   /** Reads and checks a properties file (UTF-8). */

@@ -118,6 +118,9 @@ public final class Output {
     boolean any = false;
     for (var field : fields.entrySet()) {
       if (field.getValue() instanceof Rows rows) {
+        if (rows.lines().isEmpty()) {
+          continue;
+        }
         if (any) {
           out.println();
         }

@@ -71,6 +71,7 @@ class OutputTest {
                 "{\"topic\":\"<a>\",\"maxMillis\":1.5,\"errors\":[{\"code\":\"X\"}]}"));
     assertThat(out.toString()).contains("<a>");
 
+    fields.put("none", new Rows(List.of("heading")));
     out.reset();
     output(Output.Form.table).fields(fields);
 

@@ -129,13 +129,18 @@ public final class Reconciler {
       }
     }
     report("started", toReport, true);
-    List<ReplicaId> removed = removeDeleted(state);
-    report("removed", removed, false);
+    List<ReplicaId> deleted = deletedHere(state);
+    report("removed", removeDeleted(deleted), false);
     if (fresh && !stopped) {
       setAsideUnknown(state);
     }
-    forgetOthers(targets, state);
-    return Math.max(MIN_PAUSE_MILLIS, retries.millisUntilNext(nowMillis.getAsLong(), SLOW_MILLIS));
+    forgetOthers(targets, deleted);
+    return Math.max(MIN_PAUSE_MILLIS, Math.min(SLOW_MILLIS, millisUntilRetry()));
+  }
+
+  /** Until the earliest retry of a failed step; Long.MAX_VALUE without one. */
+  long millisUntilRetry() {
+    return retries.millisUntilNext(nowMillis.getAsLong());
   }
 
   private List<Target> targetsIn(MetadataState state) {
@@ -247,21 +252,28 @@ public final class Reconciler {
     }
   }
 
-  /** Replicas of deleted topics of which nothing is left here and that are not yet reported. */
-  private List<ReplicaId> removeDeleted(MetadataState state) {
-    List<ReplicaId> removed = new ArrayList<>();
+  private List<ReplicaId> deletedHere(MetadataState state) {
+    List<ReplicaId> here = new ArrayList<>();
     for (DeletedTopic topic : state.deleted()) {
       for (DeletedTopic.Remaining remaining : topic.remaining()) {
         ReplicaEntry replica = remaining.replica();
-        ReplicaId id = new ReplicaId(topic.id(), remaining.partition(), replica.idx());
-        if (!stopped
-            && replica.broker() == self.id()
-            && replica.incarnation().equals(self.incarnation())
-            && !reported.containsKey(id)
-            && retries.isDue(id, nowMillis.getAsLong())
-            && remove(id)) {
-          removed.add(id);
+        if (replica.broker() == self.id() && replica.incarnation().equals(self.incarnation())) {
+          here.add(new ReplicaId(topic.id(), remaining.partition(), replica.idx()));
         }
+      }
+    }
+    return here;
+  }
+
+  /** Replicas of deleted topics of which nothing is left here and that are not yet reported. */
+  private List<ReplicaId> removeDeleted(List<ReplicaId> deletedHere) {
+    List<ReplicaId> removed = new ArrayList<>();
+    for (ReplicaId id : deletedHere) {
+      if (!stopped
+          && !reported.containsKey(id)
+          && retries.isDue(id, nowMillis.getAsLong())
+          && remove(id)) {
+        removed.add(id);
       }
     }
     return removed;
@@ -269,6 +281,9 @@ public final class Reconciler {
 
   private boolean remove(ReplicaId id) {
     try {
+      if (local.directory(id) == DirectoryState.FOREIGN) {
+        throw new IOException("its directory belongs to another replica: move that away");
+      }
       local.stopAndSetAside(id);
       local.deleteSetAside(id);
       forgetMark(id);
@@ -301,17 +316,13 @@ public final class Reconciler {
     }
   }
 
-  private void forgetOthers(List<Target> targets, MetadataState state) {
+  private void forgetOthers(List<Target> targets, List<ReplicaId> deleted) {
     Set<ReplicaId> concern = new HashSet<>();
     targets.forEach(target -> concern.add(target.id()));
     synchronized (notStarted) {
       notStarted.keySet().retainAll(concern);
     }
-    for (DeletedTopic topic : state.deleted()) {
-      topic
-          .remaining()
-          .forEach(r -> concern.add(new ReplicaId(topic.id(), r.partition(), r.replica().idx())));
-    }
+    concern.addAll(deleted);
     concern.addAll(local.directories());
     concern.addAll(local.running());
     retries.retainAll(concern);
@@ -319,7 +330,8 @@ public final class Reconciler {
   }
 
   private void failed(ReplicaId id, String reason, Exception cause) {
-    LOG.warn("{}: {}", id, reason, cause);
+    // The stack once; the same failure comes back with every retry.
+    LOG.warn("{}: {}", id, reason, retries.hasFailed(id) ? null : cause);
     retries.failed(id, reason, nowMillis.getAsLong());
   }
 

@@ -2,10 +2,12 @@ package io.millrace.tools.bench;
 
 import io.millrace.client.Producer;
 import io.millrace.client.ProducerRecord;
+import io.millrace.tools.CommandFailure;
 import io.millrace.tools.Progress;
 import io.millrace.tools.Words;
 import io.millrace.tools.records.Outcomes;
 import io.millrace.tools.records.Pacer;
+import java.time.Duration;
 
 /**
  * Sends records and times their acknowledgements.
@@ -14,6 +16,9 @@ import io.millrace.tools.records.Pacer;
  * due, so that waiting behind a stall counts (no coordinated omission).
  */
 final class ProduceBench {
+  /** After a flush only callbacks are left to run. */
+  private static final Duration CALLBACK_LIMIT = Duration.ofSeconds(10);
+
   private final Producer producer;
   private final String topic;
   private final long records;
@@ -45,15 +50,20 @@ final class ProduceBench {
 
   void run(Progress progress) throws InterruptedException {
     long startNanos = System.nanoTime();
-    for (long i = 0; i < records && !stop; i++) {
+    long sent = 0;
+    while (sent < records && !stop) {
       long due = pacer.awaitOpenLoop();
-      send(i, paced ? due : System.nanoTime());
+      send(sent++, paced ? due : System.nanoTime());
       if (progress.due()) {
         show(progress, startNanos);
       }
     }
     producer.flush();
     progress.clear();
+    if (!outcomes.awaitEnded(sent, CALLBACK_LIMIT)) {
+      throw new CommandFailure(
+          Words.count(sent - outcomes.done() - outcomes.failed(), "record") + " got no answer");
+    }
   }
 
   private void send(long number, long fromNanos) throws InterruptedException {
@@ -66,6 +76,7 @@ final class ProduceBench {
               if (failure == null) {
                 long now = System.nanoTime();
                 window.done(now, now - fromNanos, value.length);
+                outcomes.succeeded();
               } else {
                 window.failed();
                 outcomes.failed(number, failure);

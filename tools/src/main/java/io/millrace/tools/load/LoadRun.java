@@ -8,6 +8,7 @@ import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.error.Outcome;
 import io.millrace.tools.records.Outcomes;
 import io.millrace.tools.records.Pacer;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,6 +23,9 @@ import java.util.concurrent.CompletableFuture;
  */
 final class LoadRun {
   private static final long POLL_MILLIS = 200;
+
+  /** After a flush only callbacks are left to run. */
+  private static final Duration CALLBACK_LIMIT = Duration.ofSeconds(10);
 
   private final LoadRecords records;
   private final LoadVerifier verifier;
@@ -47,6 +51,7 @@ final class LoadRun {
   void send(Producer producer, long maxBlockMillis) throws InterruptedException {
     var pacer = new Pacer(rate);
     int key = 0;
+    long sent = 0;
     try {
       while (!stopSending) {
         pacer.await();
@@ -57,10 +62,12 @@ final class LoadRun {
             System.nanoTime(),
             producer.sendBlocking(records.record(key, number), maxBlockMillis));
         key = (key + 1) % keys;
+        sent++;
       }
     } finally {
       ackTimes.stop();
       producer.flush();
+      outcomes.awaitEnded(sent, CALLBACK_LIMIT);
     }
   }
 
@@ -68,16 +75,16 @@ final class LoadRun {
     receipt.whenComplete(
         (stored, failure) -> {
           if (failure == null) {
-            outcomes.succeeded();
             ackTimes.acked(stored.partition(), sentNanos);
             verifier.acked(key, number, stored.partition(), stored.offset());
+            outcomes.succeeded();
           } else {
-            outcomes.failed(number, failure);
             if (Outcomes.outcomeOf(failure) == Outcome.NOT_DONE) {
               verifier.refused(key, number);
             } else {
               verifier.unknown(key, number);
             }
+            outcomes.failed(number, failure);
           }
         });
   }

@@ -305,20 +305,17 @@ public final class QuickstartCommand implements Callable<Integer> {
   }
 
   private void hints(String topic, int victim) {
-    root.output()
-        .say(
-            String.join(
-                System.lineSeparator(),
-                "",
-                "The cluster stays up. What to try next:",
-                "  millrace cluster status                       brokers, leaders, lags, health",
-                "  millrace consume " + topic + " --max 5 --format '%p:%o  %k  %v'",
-                "  millrace load --duration 60s                  traffic that checks itself, while you",
-                "  millrace cluster kill "
-                    + victim
-                    + "                       hurt it (and: start, pause, resume)",
-                "  millrace topic describe " + topic + "         settings, and what they promise",
-                "  millrace cluster down                         stop; quickstart starts it again"));
+    root.output().say("\nThe cluster stays up. What to try next:");
+    hint("cluster status", "brokers, leaders, lags, health");
+    hint("consume " + topic + " --max 5 --format '%p:%o %k %v'", "some records with their places");
+    hint("topic describe " + topic, "its settings, and what they promise");
+    hint("load --duration 60s", "traffic that checks itself, while you, elsewhere,");
+    hint("cluster kill " + victim, "hurt it; also: start, pause, resume");
+    hint("cluster down", "stop it");
+  }
+
+  private void hint(String command, String what) {
+    root.output().say(String.format("  bin/millrace %-58s %s", command, what));
   }
 
   private void say(String format, Object... values) {

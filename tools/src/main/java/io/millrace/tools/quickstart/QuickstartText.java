@@ -15,6 +15,9 @@ import java.util.Random;
 final class QuickstartText {
   private static final long SEED = 1_900;
   private static final int ORDERS = 1_000;
+  private static final String FOUR_DIGITS = "0000";
+  private static final int MOST_GOODS = 12;
+  private static final long MILLIS_BETWEEN_EVENTS = 250;
   private static final Instant FIRST = Instant.parse("2026-01-01T08:00:00Z");
   private static final String[] GOODS = {
     "copper kettle",
@@ -44,14 +47,20 @@ final class QuickstartText {
         int order = random.nextInt(ORDERS);
         int event = ++events[order];
         out.write(
-            String.format(
-                "order-%04d\t%s event %d: %d %s %s\n",
-                order,
-                FIRST.plusMillis(i * 250L),
-                event,
-                1 + random.nextInt(12),
-                GOODS[order % GOODS.length],
-                EVENTS[(event - 1) % EVENTS.length]));
+            "order-"
+                + FOUR_DIGITS.substring(Integer.toString(order).length())
+                + order
+                + '\t'
+                + FIRST.plusMillis(i * MILLIS_BETWEEN_EVENTS)
+                + " event "
+                + event
+                + ": "
+                + (1 + random.nextInt(MOST_GOODS))
+                + ' '
+                + GOODS[order % GOODS.length]
+                + ' '
+                + EVENTS[(event - 1) % EVENTS.length]
+                + '\n');
       }
     }
   }

@@ -4,6 +4,8 @@ import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.error.Outcome;
 import io.millrace.tools.Output.Rows;
+import io.millrace.tools.Waits;
+import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -78,6 +80,16 @@ public final class Outcomes {
 
   public long failed() {
     return notDone() + unknown();
+  }
+
+  /**
+   * Waits until so many records have ended. A producer's flush returns when futures are complete,
+   * which can be before the callbacks on them, and so these counts, have run.
+   *
+   * @return false: some have not ended in time
+   */
+  public boolean awaitEnded(long records, Duration limit) throws InterruptedException {
+    return Waits.until(limit, () -> done() + failed() >= records);
   }
 
   public List<Failure> failures() {

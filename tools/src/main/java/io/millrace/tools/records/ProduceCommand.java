@@ -134,6 +134,12 @@ public final class ProduceCommand implements Callable<Integer> {
                 + " were not sent. First error: "
                 + firstError(outcomes));
       }
+      if (outcomes.done() < run.sent()) {
+        throw new CommandFailure(
+            Words.count(run.sent() - outcomes.done(), "record")
+                + " got no answer, so their outcome is unknown: "
+                + summary(outcomes));
+      }
       return interrupts.finished(ExitCodes.OK);
     }
   }

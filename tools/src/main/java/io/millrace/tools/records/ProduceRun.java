@@ -6,6 +6,7 @@ import io.millrace.protocol.batch.RecordHeader;
 import io.millrace.tools.Progress;
 import io.millrace.tools.Words;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -22,6 +23,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class ProduceRun {
   /** What the lines become. */
   public record Target(String topic, Integer partition, List<RecordHeader> headers) {}
+
+  /** After a flush only callbacks are left to run. */
+  private static final Duration CALLBACK_LIMIT = Duration.ofSeconds(10);
 
   private final Producer producer;
   private final Target target;
@@ -64,6 +68,7 @@ public final class ProduceRun {
       }
     } finally {
       producer.flush();
+      outcomes.awaitEnded(sent, CALLBACK_LIMIT);
       progress.clear();
     }
   }
@@ -81,8 +86,8 @@ public final class ProduceRun {
           if (failure == null) {
             outcomes.succeeded();
           } else {
-            outcomes.failed(lineNumber, failure);
             stop.set(true);
+            outcomes.failed(lineNumber, failure);
           }
         });
   }

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class ProduceRunTest {
@@ -30,6 +31,7 @@ class ProduceRunTest {
     final List<CompletableFuture<Receipt>> receipts = new ArrayList<>();
     int failFrom = Integer.MAX_VALUE;
     boolean failAtOnce;
+    boolean lateCallbacks;
 
     @Override
     public CompletableFuture<Receipt> send(ProducerRecord record) {
@@ -49,6 +51,14 @@ class ProduceRunTest {
 
     @Override
     public void flush() {
+      if (lateCallbacks) {
+        CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS).execute(this::answerAll);
+      } else {
+        answerAll();
+      }
+    }
+
+    private void answerAll() {
       for (int i = 0; i < receipts.size(); i++) {
         answer(i);
       }
@@ -126,6 +136,15 @@ class ProduceRunTest {
 
     assertThat(run.outcomes().done()).isEqualTo(1);
     assertThat(run.outcomes().notDone()).isEqualTo(2);
+  }
+
+  @Test
+  void callbacksThatRunAfterTheFlushAreAwaited() throws IOException, InterruptedException {
+    producer.lateCallbacks = true;
+
+    send("a:1\na:2\n");
+
+    assertThat(run.outcomes().done()).isEqualTo(2);
   }
 
   @Test
