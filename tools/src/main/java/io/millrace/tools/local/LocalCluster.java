@@ -1,5 +1,6 @@
 package io.millrace.tools.local;
 
+import io.millrace.client.ClusterDescription;
 import io.millrace.client.MillraceClient;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.tools.CommandFailure;
@@ -198,7 +199,7 @@ public final class LocalCluster {
       }
     }
     start(absent, limit, progress);
-    awaitMetadataLeader(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())), progress);
+    awaitReady(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())), progress);
   }
 
   /** Starts one broker and waits until it serves. */
@@ -314,7 +315,7 @@ public final class LocalCluster {
     }
   }
 
-  private void awaitMetadataLeader(Duration limit, Progress progress) throws InterruptedException {
+  private void awaitReady(Duration limit, Progress progress) throws InterruptedException {
     String[] last = {"no answer yet"};
     long startNanos = System.nanoTime();
     boolean led;
@@ -324,14 +325,20 @@ public final class LocalCluster {
               limit,
               () -> {
                 try {
-                  int leader =
+                  ClusterDescription cluster =
                       client
                           .admin()
                           .describeCluster()
-                          .get(REQUEST_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS)
-                          .metadataLeader();
-                  last[0] = "the brokers know no leader";
-                  return leader != 0;
+                          .get(REQUEST_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+                  long ready =
+                      cluster.brokers().stream()
+                          .filter(ClusterDescription.Broker::reachable)
+                          .count();
+                  last[0] =
+                      cluster.metadataLeader() == 0
+                          ? "the brokers know no leader"
+                          : ready + " of " + file.addresses().size() + " brokers are registered";
+                  return cluster.metadataLeader() != 0 && ready == file.addresses().size();
                 } catch (ExecutionException e) {
                   if (!(e.getCause() instanceof MillraceException)) {
                     throw new CommandFailure("the cluster can not be asked: " + e.getCause(), e);
@@ -346,7 +353,7 @@ public final class LocalCluster {
     }
     if (!led) {
       throw new CommandFailure(
-          "the metadata group has no leader after "
+          "the cluster is not ready after "
               + Words.millis(limit.toMillis())
               + " ("
               + last[0]
@@ -354,7 +361,7 @@ public final class LocalCluster {
               + home.directory());
     }
     progress.step(
-        "metadata group has a leader ("
+        "metadata group has a leader, all brokers are registered ("
             + Words.millis((System.nanoTime() - startNanos) / 1_000_000)
             + ")");
   }
