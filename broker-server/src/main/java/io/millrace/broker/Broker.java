@@ -1,11 +1,11 @@
 package io.millrace.broker;
 
-import io.millrace.broker.api.BrokerIdentity;
 import io.millrace.broker.api.Handlers;
 import io.millrace.broker.cluster.BalancerDriver;
 import io.millrace.broker.cluster.BrokerEntry;
 import io.millrace.broker.cluster.BrokerRegistrar;
 import io.millrace.broker.cluster.ClusterMetadata;
+import io.millrace.broker.api.DistinctErrors;
 import io.millrace.broker.cluster.LeaderAnnouncer;
 import io.millrace.broker.cluster.LeaderDirectory;
 import io.millrace.broker.cluster.LocalBroker;
@@ -19,18 +19,23 @@ import io.millrace.broker.log.Disk;
 import io.millrace.broker.net.NettyServer;
 import io.millrace.broker.net.NetworkCounters;
 import io.millrace.broker.partition.AppendBudget;
+import io.millrace.broker.partition.FetchBudget;
 import io.millrace.broker.partition.FetchCoordinator;
+import io.millrace.broker.partition.FetchLimits;
 import io.millrace.broker.partition.Partition;
 import io.millrace.broker.partition.PartitionCounters;
 import io.millrace.broker.partition.PartitionEnvironment;
+import io.millrace.broker.partition.SliceInspector;
 import io.millrace.broker.raft.JRaftRuntime;
 import io.millrace.broker.raft.RaftContext;
-import io.millrace.broker.raft.RaftSettings;
 import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerNetwork;
 import io.millrace.broker.raft.transport.PeerRequests;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
@@ -39,6 +44,8 @@ import java.time.Clock;
 import java.util.Collection;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -67,22 +74,27 @@ public final class Broker implements AutoCloseable {
   /** Highest feature level whose log entries this version understands. */
   static final int FEATURE_LEVEL = 1;
 
+  /** -Dmillrace.checks=true: costly checks of what cannot happen, for tests. */
+  private static final boolean CHECKS = Boolean.getBoolean("millrace.checks");
+
   private static final long HAND_OVER_MILLIS = 5000;
   private static final long DRAIN_MILLIS = 3000;
   private static final long RECOVERY_CHECK_MILLIS = 500;
   private static final int WHEEL_TICK_MILLIS = 10;
   private static final int WHEEL_SLOTS = 512;
+  private static final int READER_THREADS = 4;
 
   private final BrokerConfig config;
   private final DataDirectory directory;
-  private final BrokerIdentity identity;
-  private final long startedNanos = System.nanoTime();
+  private final LocalBroker identity;
   private final HashedWheelTimer timer;
   private final ThreadScheduler scheduler;
   private final BrokerAddresses addresses;
   private final KnownPeers knownPeers;
   private final VotesJournal votes;
   private final NettyServer server;
+  private final EventLoopGroup peerLoops;
+  private final ExecutorService readers;
   private final PeerNetwork network;
   private final PeerRequests peerRequests;
   private final Replicas replicas;
@@ -132,7 +144,7 @@ public final class Broker implements AutoCloseable {
     this.config = config;
     this.directory = directory;
     this.identity = directory.identity();
-    int id = identity.brokerId();
+    int id = identity.id();
     disk.createDirectory(directory.topics());
     votes = VotesJournal.open(disk, directory.raft(), id);
     knownPeers = KnownPeers.open(disk, directory.raft());
@@ -147,17 +159,18 @@ public final class Broker implements AutoCloseable {
 
     NetworkFaults faults = new NetworkFaults();
     peerRequests = new PeerRequests(id, faults);
-    BrokerApi api = new BrokerApi(this);
-    server =
-        new NettyServer(
-            config.network(), new Handlers(api.handlers()), new NetworkCounters(), "b" + id);
+    peerLoops =
+        new MultiThreadIoEventLoopGroup(
+            config.network().peerThreads(),
+            new DefaultThreadFactory("peers-" + id, true),
+            NioIoHandler.newFactory());
     network =
         new PeerNetwork(
             new PeerNetwork.LocalIdentity(
                 identity.clusterId(), id, identity.incarnation().toString(), () -> advertised),
             addresses,
             knownPeers,
-            server.peerLoops(),
+            peerLoops,
             timer,
             faults,
             config.network().maxFrameBytes());
@@ -169,19 +182,14 @@ public final class Broker implements AutoCloseable {
                 votes,
                 network,
                 peerRequests,
-                new RaftSettings(
-                    config.electionTimeoutMillis(),
-                    RaftSettings.DEFAULT_CHECKPOINT_BYTES,
-                    config.checkpointIntervalMillis()),
+                config.raft(),
                 directory.unsyncedBytesMayBeLost()));
 
     leaders = new LeaderDirectory(id);
-    LocalBroker self =
-        new LocalBroker(identity.clusterId(), id, identity.incarnation());
     PeerLinks links = new PeerLinks(network, move -> transfersOfThis().move(move));
     metadata =
         new ClusterMetadata(
-            self, metadataGroup, leaders, this::isReachable, links, scheduler, UUID::randomUUID);
+            identity, metadataGroup, leaders, this::isReachable, links, scheduler, UUID::randomUUID);
     announcer = new LeaderAnnouncer(id, leaders, this::otherBrokers, links, scheduler);
     registrar = new BrokerRegistrar(metadata, scheduler, fatal);
     environment =
@@ -199,11 +207,12 @@ public final class Broker implements AutoCloseable {
             replicas,
             votes,
             environment,
-            leaders);
+            leaders,
+            metadata);
     transfers = new LeaderTransfers(id, partitions, replicas, network::isConnected);
     reconciler =
         new Reconciler(
-            self, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
+            identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
     reconcilerThread = new ReconcilerThread(reconciler, metadataGroup, "reconciler-" + id);
     balancer =
         new BalancerDriver(
@@ -213,11 +222,53 @@ public final class Broker implements AutoCloseable {
             metadataGroup::isFresh,
             links,
             scheduler);
-    fetches = api.newFetchCoordinator(timer, partitions, config);
+    readers =
+        Executors.newFixedThreadPool(
+            READER_THREADS, new DefaultThreadFactory("readers-" + id, true));
+    FetchBudget fetchBudget =
+        new FetchBudget(config.fetchResponseBytes(), FetchBudget.DEFAULT_MAX_WAITING);
+    fetches =
+        new FetchCoordinator(
+            new FetchCoordinator.Context(
+                timer,
+                readers,
+                fetchBudget,
+                FetchLimits.defaults(),
+                environment.counters(),
+                CHECKS ? SliceInspector.EVERY_HEADER : SliceInspector.NONE));
+    BrokerHandlers handlers =
+        new BrokerHandlers(
+            identity,
+            config.network().maxFrameBytes(),
+            metadata,
+            leaders,
+            partitions,
+            fetches,
+            peerRequests,
+            transfers::move,
+            knownPeers,
+            this::peerSaid,
+            new StatusReport(
+                metadataGroup,
+                replicas,
+                partitions,
+                environment,
+                fetchBudget,
+                this::server),
+            timer,
+            readers,
+            new DistinctErrors(LOG));
+    server =
+        new NettyServer(
+            config.network(), handlers.all(), new NetworkCounters(), "b" + id, faults::drops);
   }
 
   private LeaderTransfers transfersOfThis() {
     return transfers;
+  }
+
+  private NettyServer server() {
+    return server;
   }
 
   private void run() throws IOException {
@@ -231,7 +282,7 @@ public final class Broker implements AutoCloseable {
     network.addConnectListener(announcer::peerConnected);
     directory.bootstrapVoters().forEach(network::addPeer);
     config.clusterBrokers().keySet().forEach(network::addPeer);
-    if (directory.bootstrapVoters().contains(identity.brokerId())) {
+    if (directory.bootstrapVoters().contains(identity.id())) {
       replicas.start(
           MetadataReplica.spec(identity, directory), new MetadataReplica(metadataGroup));
     }
@@ -240,7 +291,7 @@ public final class Broker implements AutoCloseable {
     balancer.start();
     registrar.register(
         new BrokerEntry(
-            identity.brokerId(),
+            identity.id(),
             identity.incarnation(),
             advertised.getHostString(),
             advertised.getPort(),
@@ -254,7 +305,7 @@ public final class Broker implements AutoCloseable {
     Collection<BrokerEntry> registered = metadataGroup.state().brokers();
     knownPeers.learn(registered);
     for (BrokerEntry broker : registered) {
-      if (broker.id() != identity.brokerId()) {
+      if (broker.id() != identity.id()) {
         network.addPeer(broker.id());
         if (addresses.registered(broker)) {
           network.addressesChanged();
@@ -283,13 +334,13 @@ public final class Broker implements AutoCloseable {
   }
 
   private boolean isReachable(int brokerId) {
-    return brokerId == identity.brokerId() || network.isConnected(brokerId);
+    return brokerId == identity.id() || network.isConnected(brokerId);
   }
 
   private Collection<Integer> otherBrokers() {
     Collection<Integer> others = new TreeSet<>(directory.bootstrapVoters());
     metadataGroup.state().brokers().forEach(broker -> others.add(broker.id()));
-    others.remove(identity.brokerId());
+    others.remove(identity.id());
     return others;
   }
 
@@ -299,7 +350,7 @@ public final class Broker implements AutoCloseable {
     return config;
   }
 
-  public BrokerIdentity identity() {
+  public LocalBroker identity() {
     return identity;
   }
 
@@ -314,54 +365,6 @@ public final class Broker implements AutoCloseable {
 
   public MetadataService metadata() {
     return metadata;
-  }
-
-  LeaderDirectory leaders() {
-    return leaders;
-  }
-
-  LocalPartitions partitions() {
-    return partitions;
-  }
-
-  Replicas replicas() {
-    return replicas;
-  }
-
-  LeaderTransfers transfers() {
-    return transfers;
-  }
-
-  PeerRequests peerRequests() {
-    return peerRequests;
-  }
-
-  KnownPeers knownPeers() {
-    return knownPeers;
-  }
-
-  NettyServer server() {
-    return server;
-  }
-
-  FetchCoordinator fetches() {
-    return fetches;
-  }
-
-  PartitionEnvironment environment() {
-    return environment;
-  }
-
-  MetadataGroup metadataGroup() {
-    return metadataGroup;
-  }
-
-  Reconciler reconciler() {
-    return reconciler;
-  }
-
-  long uptimeMillis() {
-    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNanos);
   }
 
   // ---------------------------------------------------------------------------------- stopping
@@ -386,7 +389,7 @@ public final class Broker implements AutoCloseable {
     if (stopped) {
       return;
     }
-    LOG.info("broker {} stops", identity.brokerId());
+    LOG.info("broker {} stops", identity.id());
     stopped = true;
     balancer.close();
     registrar.close();
@@ -403,7 +406,7 @@ public final class Broker implements AutoCloseable {
     }
     stopParts();
     directory.closeCleanly();
-    LOG.info("broker {} has stopped", identity.brokerId());
+    LOG.info("broker {} has stopped", identity.id());
   }
 
   /** Stops without handing over and without the mark of a clean stop; for tests and failed starts. */
@@ -424,8 +427,11 @@ public final class Broker implements AutoCloseable {
     announcer.close();
     replicas.close();
     transfers.close();
+    fetches.close();
     network.close();
     server.close();
+    peerLoops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3000);
+    readers.shutdownNow();
     closeStep("peer requests", peerRequests::close);
     metadata.close();
     scheduler.close();

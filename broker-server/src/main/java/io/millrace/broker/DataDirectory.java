@@ -1,6 +1,6 @@
 package io.millrace.broker;
 
-import io.millrace.broker.api.BrokerIdentity;
+import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.log.Disk;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -41,7 +41,7 @@ public final class DataDirectory implements AutoCloseable {
           RaftDirectory.STAGED);
 
   private final Path path;
-  private final BrokerIdentity identity;
+  private final LocalBroker identity;
   private final List<Integer> bootstrapVoters;
   private final DirectoryLock lock;
   private final LifecycleFile lifecycle;
@@ -54,13 +54,13 @@ public final class DataDirectory implements AutoCloseable {
     this.lifecycle = lifecycle;
   }
 
-  private record Id(BrokerIdentity identity, List<Integer> voters) {}
+  private record Id(LocalBroker identity, List<Integer> voters) {}
 
   /**
    * Makes a directory for a broker that never ran. The voters are the brokers that found the
    * cluster's metadata group: the same list for all of them, written once.
    */
-  public static BrokerIdentity format(
+  public static LocalBroker format(
       Disk disk, Path dataDir, String clusterId, int brokerId, List<Integer> voters) {
     checkFormat(clusterId, brokerId, voters);
     try {
@@ -74,7 +74,7 @@ public final class DataDirectory implements AutoCloseable {
       try (DirectoryLock lock = DirectoryLock.acquire(dataDir)) {
         // Again: another format may have finished before the lock was ours.
         refuseData(disk, dataDir);
-        BrokerIdentity identity = new BrokerIdentity(clusterId, brokerId, UUID.randomUUID());
+        LocalBroker identity = new LocalBroker(clusterId, brokerId, UUID.randomUUID());
         Map<String, String> values = new LinkedHashMap<>();
         values.put("cluster", clusterId);
         values.put("broker", Integer.toString(brokerId));
@@ -141,7 +141,7 @@ public final class DataDirectory implements AutoCloseable {
     return path.resolve(RAFT);
   }
 
-  public BrokerIdentity identity() {
+  public LocalBroker identity() {
     return identity;
   }
 
@@ -222,13 +222,13 @@ public final class DataDirectory implements AutoCloseable {
                   + ", or set another data.dir");
     }
     Id id = parse(dataDir, idFile(disk, dataDir).read());
-    BrokerIdentity identity = id.identity();
-    if (identity.brokerId() != brokerId) {
+    LocalBroker identity = id.identity();
+    if (identity.id() != brokerId) {
       throw new DataDirectoryException(
           "data directory "
               + dataDir
               + " belongs to broker "
-              + identity.brokerId()
+              + identity.id()
               + ", the configuration is of broker "
               + brokerId
               + ". Nothing was changed; correct broker.id or data.dir");
@@ -251,7 +251,7 @@ public final class DataDirectory implements AutoCloseable {
       List<Integer> voters =
           Arrays.stream(values.get("voters").split(",")).map(Integer::valueOf).toList();
       return new Id(
-          new BrokerIdentity(
+          new LocalBroker(
               values.get("cluster"),
               Integer.parseInt(values.get("broker")),
               UUID.fromString(values.get("incarnation"))),

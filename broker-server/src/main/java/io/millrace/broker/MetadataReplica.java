@@ -1,6 +1,6 @@
 package io.millrace.broker;
 
-import io.millrace.broker.api.BrokerIdentity;
+import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.cluster.MetadataGroup;
 import io.millrace.broker.log.FsyncPolicy;
 import io.millrace.broker.log.LogConfig;
@@ -31,14 +31,14 @@ final class MetadataReplica implements StateMachineFactory {
     this.group = group;
   }
 
-  static ReplicaSpec spec(BrokerIdentity identity, DataDirectory directory) {
+  static ReplicaSpec spec(LocalBroker identity, DataDirectory directory) {
     return new ReplicaSpec(
         MetadataGroup.NAME,
         MetadataGroup.NAME + "-" + identity.clusterId(),
         RaftDirectory.meta(directory.raft()),
         new LogIdentity(identity.clusterId(), NO_TOPIC, 0),
         new LogConfig(FsyncPolicy.ALWAYS, 0, SEGMENT_BYTES),
-        PeerIds.of(identity.brokerId(), 0),
+        PeerIds.of(identity.id(), 0),
         directory.bootstrapVoters().stream().map(voter -> PeerIds.of(voter, 0)).toList());
   }
 

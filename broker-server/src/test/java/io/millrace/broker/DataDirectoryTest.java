@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.millrace.broker.api.BrokerIdentity;
+import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.Disk;
 import io.millrace.broker.log.DiskFile;
@@ -38,7 +38,7 @@ class DataDirectoryTest {
     disk = new TestDisk();
   }
 
-  private BrokerIdentity format() {
+  private LocalBroker format() {
     return DataDirectory.format(disk, dir, "shop", 1, List.of(3, 1, 2));
   }
 
@@ -66,12 +66,12 @@ class DataDirectoryTest {
 
   @Test
   void formatMakesWhatOpenReads() {
-    BrokerIdentity formatted = format();
+    LocalBroker formatted = format();
     assertThat(DataDirectory.isFormatted(disk, dir)).isTrue();
     try (DataDirectory opened = open()) {
       assertThat(opened.identity()).isEqualTo(formatted);
       assertThat(opened.identity().clusterId()).isEqualTo("shop");
-      assertThat(opened.identity().brokerId()).isEqualTo(1);
+      assertThat(opened.identity().id()).isEqualTo(1);
       assertThat(opened.bootstrapVoters()).containsExactly(1, 2, 3);
       assertThat(opened.topics()).isEqualTo(dir.resolve("topics"));
       assertThat(opened.raft()).isEqualTo(dir.resolve("raft"));
@@ -83,7 +83,7 @@ class DataDirectoryTest {
 
   @Test
   void everyFormatIsAnotherIncarnation() {
-    BrokerIdentity first = format();
+    LocalBroker first = format();
     dir = parent.resolve("other");
     assertThat(format().incarnation()).isNotEqualTo(first.incarnation());
   }
@@ -108,7 +108,7 @@ class DataDirectoryTest {
   void formatTwiceIsRefused() throws IOException {
     format();
     Map<String, String> before = content();
-    assertThatThrownBy(this::format).hasMessageContaining("is not empty (broker.id)");
+    assertThatThrownBy(this::format).hasMessageContaining("is not empty (broker.id, raft)");
     assertThat(content()).isEqualTo(before);
   }
 
@@ -128,12 +128,14 @@ class DataDirectoryTest {
   @Test
   void aCrashBetweenTheTemporaryFileAndTheRenameLeavesAnEmptyDirectory() {
     disk.failRename = true;
-    assertThatThrownBy(this::format).hasMessageContaining("cannot format").hasMessageContaining("rename");
+    assertThatThrownBy(this::format)
+        .hasMessageContaining("cannot format")
+        .hasMessageContaining("rename");
     assertThat(dir.resolve("broker.id.tmp")).exists();
     assertThat(DataDirectory.isFormatted(disk, dir)).isFalse();
     assertThatThrownBy(this::open).hasMessageContaining("is empty; make it with format first");
     disk.failRename = false;
-    BrokerIdentity identity = format();
+    LocalBroker identity = format();
     try (DataDirectory opened = open()) {
       assertThat(opened.identity()).isEqualTo(identity);
     }
@@ -164,7 +166,7 @@ class DataDirectoryTest {
     refusesChangingNothing(
         "broker.id is missing beside data in "
             + dir
-            + " (topics). Nothing was changed; restore broker.id, or set another data.dir");
+            + " (raft, topics). Nothing was changed; restore broker.id, or set another data.dir");
   }
 
   @Test
@@ -330,7 +332,9 @@ class DataDirectoryTest {
     }
   }
 
-  /** The real disk with a boot id to choose, a list of what happened, and a rename that can fail. */
+  /**
+   * The real disk with a boot id to choose, a list of what happened, and a rename that can fail.
+   */
   private static final class TestDisk implements Disk {
 
     private final DirectDisk real = new DirectDisk();

@@ -1,5 +1,6 @@
 package io.millrace.broker.api;
 
+import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.message.HelloRequest;
@@ -8,13 +9,13 @@ import io.millrace.protocol.message.HelloResponse;
 /** The first request of a client: both sides learn whether they understand each other. */
 public final class HelloHandler implements RequestHandler {
 
-  private final BrokerIdentity identity;
+  private final LocalBroker identity;
   private final int maxFrameBytes;
   private final int featureLevel;
   private final String brokerVersion;
 
   public HelloHandler(
-      BrokerIdentity identity, int maxFrameBytes, int featureLevel, String brokerVersion) {
+      LocalBroker identity, int maxFrameBytes, int featureLevel, String brokerVersion) {
     this.identity = identity;
     this.maxFrameBytes = maxFrameBytes;
     this.featureLevel = featureLevel;
@@ -44,7 +45,7 @@ public final class HelloHandler implements RequestHandler {
     responder.respond(
         HelloResponse.newBuilder()
             .setClusterId(identity.clusterId())
-            .setBrokerId(identity.brokerId())
+            .setBrokerId(identity.id())
             .setMinVersion(ProtocolVersions.MIN)
             .setMaxVersion(ProtocolVersions.MAX)
             .setMaxFrameBytes(maxFrameBytes)

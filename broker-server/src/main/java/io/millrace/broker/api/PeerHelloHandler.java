@@ -1,5 +1,6 @@
 package io.millrace.broker.api;
 
+import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.message.PeerHelloRequest;
@@ -11,10 +12,10 @@ import io.millrace.protocol.message.PeerHelloResponse;
  */
 public final class PeerHelloHandler implements RequestHandler {
 
-  private final BrokerIdentity identity;
+  private final LocalBroker identity;
   private final PeerAuthenticator authenticator;
 
-  public PeerHelloHandler(BrokerIdentity identity, PeerAuthenticator authenticator) {
+  public PeerHelloHandler(LocalBroker identity, PeerAuthenticator authenticator) {
     this.identity = identity;
     this.authenticator = authenticator;
   }
@@ -39,7 +40,7 @@ public final class PeerHelloHandler implements RequestHandler {
     request.connection().acceptPeer(hello.getBrokerId(), hello.getChannel());
     responder.respond(
         PeerHelloResponse.newBuilder()
-            .setBrokerId(identity.brokerId())
+            .setBrokerId(identity.id())
             .setIncarnation(identity.incarnation().toString())
             .setVersion(version)
             .build());
@@ -54,16 +55,16 @@ public final class PeerHelloHandler implements RequestHandler {
               + " of cluster "
               + hello.getClusterId()
               + " came to broker "
-              + identity.brokerId()
+              + identity.id()
               + " of cluster "
               + identity.clusterId()
               + "; correct cluster.brokers");
     }
-    if (hello.getBrokerId() == identity.brokerId()) {
+    if (hello.getBrokerId() == identity.id()) {
       throw new RequestRefusedException(
           ErrorCode.REFUSED,
           "two brokers say that they are broker "
-              + identity.brokerId()
+              + identity.id()
               + ": incarnations "
               + hello.getIncarnation()
               + " and "

@@ -16,8 +16,14 @@ final class ProtocolVersions {
     if (theirMin > theirMax || theirMin > MAX || theirMax < MIN) {
       throw new RequestRefusedException(
           ErrorCode.UNSUPPORTED_VERSION,
-          "protocol versions " + theirMin + ".." + theirMax + " are offered, this broker speaks "
-              + MIN + ".." + MAX);
+          "protocol versions "
+              + theirMin
+              + ".."
+              + theirMax
+              + " are offered, this broker speaks "
+              + MIN
+              + ".."
+              + MAX);
     }
     return Math.min(theirMax, MAX);
   }

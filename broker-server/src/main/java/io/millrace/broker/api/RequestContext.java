@@ -17,8 +17,7 @@ import io.netty.buffer.ByteBuf;
  * @param frame header and payload
  * @param arrivalNanos {@link System#nanoTime} when it was complete; deadlines count from here
  */
-public record RequestContext(
-    Connection connection, ApiKind kind, Frame frame, long arrivalNanos) {
+public record RequestContext(Connection connection, ApiKind kind, Frame frame, long arrivalNanos) {
 
   /**
    * The parsed header; when it is not a message of that type the caller of the handler answers with

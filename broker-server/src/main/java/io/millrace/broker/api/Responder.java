@@ -8,8 +8,8 @@ import java.util.List;
 
 /**
  * Takes the one answer to a request. Threads: any. A second answer is a fault of the handler: what
- * it carries is released, and the call throws {@link IllegalStateException}. Answers to a connection
- * that is gone are dropped.
+ * it carries is released, and the call throws {@link IllegalStateException}. Answers to a
+ * connection that is gone are dropped.
  */
 public interface Responder {
 
@@ -19,10 +19,10 @@ public interface Responder {
   void respond(Message header, ByteBuf payload);
 
   /**
-   * The payload is the bytes of the slices, in their order. Takes the slices over and releases each
-   * once when it was written or cannot be.
+   * The payload is the bytes of the slices, in their order. The action releases them; it runs
+   * exactly once, when the slices are written or cannot be, on any thread.
    */
-  void respond(Message header, List<FetchSlice> slices);
+  void respond(Message header, List<FetchSlice> slices, Runnable release);
 
   /** Answers with nothing but an error; right for every kind. */
   void fail(ErrorCode code, String text);

@@ -3,7 +3,7 @@ package io.millrace.broker.cluster;
 import io.millrace.protocol.message.RequestContext;
 
 /** How long a request may take here. */
-final class Deadlines {
+public final class Deadlines {
 
   static final long DEFAULT_MILLIS = 30_000;
 
@@ -14,7 +14,7 @@ final class Deadlines {
 
   private Deadlines() {}
 
-  static long millisFor(RequestContext context) {
+  public static long millisFor(RequestContext context) {
     long given = context.getDeadlineMillis();
     long wanted = given <= 0 ? DEFAULT_MILLIS : Math.min(given, MAX_MILLIS);
     return Math.max(1, wanted - Math.min(MAX_WAY_BACK_MILLIS, wanted / 10));

@@ -5,8 +5,8 @@ import java.util.Deque;
 
 /**
  * Memory for frames that are being received. A connection reserves the whole frame before it reads
- * on, so frames that have begun always come to their end; reserving piece by piece could leave every
- * connection with half a frame and no budget for the other half.
+ * on, so frames that have begun always come to their end; reserving piece by piece could leave
+ * every connection with half a frame and no budget for the other half.
  *
  * <p>Owns: the queue of connections that wait, first come first served; each waits with at most one
  * frame. Threads: any; a grant that had to wait is announced on the thread that released.

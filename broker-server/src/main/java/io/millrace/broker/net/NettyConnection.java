@@ -10,17 +10,18 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntPredicate;
 
 /**
- * State of one accepted connection: how far its handshake is, why it is not read at the moment, what
- * it still has to take.
+ * State of one accepted connection: how far its handshake is, why it is not read at the moment,
+ * what it still has to take.
  *
- * <p>Back-pressure: the socket is not read while one of the pause reasons holds: too many unanswered
- * requests, too many response bytes not taken (of this connection, or of all while this one has
- * some), no budget for the frame that has begun, or the move to the peers' event loops.
+ * <p>Back-pressure: the socket is not read while one of the pause reasons holds: too many
+ * unanswered requests, too many response bytes not taken (of this connection, or of all while this
+ * one has some), no budget for the frame that has begun, or the move to the peers' event loops.
  *
- * <p>Threads: its event loop, except where stated. Moving to another event loop: nothing is read and
- * nothing written from {@link #acceptPeer} until the channel is registered there.
+ * <p>Threads: its event loop, except where stated. Moving to another event loop: nothing is read
+ * and nothing written from {@link #acceptPeer} until the channel is registered there.
  */
 final class NettyConnection implements Connection, ResponseWriter.Listener {
 
@@ -30,7 +31,9 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   static final int FRAME_BUDGET = 4;
   static final int MOVING = 8;
 
-  /** After the last response the other side may still be sending; reading it keeps TCP from reset. */
+  /**
+   * After the last response the other side may still be sending; reading it keeps TCP from reset.
+   */
   private static final int LINGER_MILLIS = 1_000;
 
   private final Channel channel;
@@ -40,6 +43,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   private final EventLoopGroup peerLoops;
   private final ResponseWriter writer;
   private final String remote;
+  private final IntPredicate isolatedFrom;
   private final boolean overLimit;
   private final long openedNanos = System.nanoTime();
 
@@ -53,6 +57,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   private Set<Runnable> closeActions = new HashSet<>();
 
   /**
+   * @param isolatedFrom see {@link NettyServer}
    * @param overLimit there are enough connections: answer a client's HELLO with a refusal
    */
   NettyConnection(
@@ -61,12 +66,14 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
       NetworkCounters counters,
       NetworkBudget outBudget,
       EventLoopGroup peerLoops,
+      IntPredicate isolatedFrom,
       boolean overLimit) {
     this.channel = channel;
     this.config = config;
     this.counters = counters;
     this.outBudget = outBudget;
     this.peerLoops = peerLoops;
+    this.isolatedFrom = isolatedFrom;
     this.overLimit = overLimit;
     this.remote = String.valueOf(channel.remoteAddress()).replaceFirst("^/", "");
     this.writer = new ResponseWriter(channel, outBudget, counters, this);
@@ -169,6 +176,10 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     return channel;
   }
 
+  NetworkCounters counters() {
+    return counters;
+  }
+
   boolean isOverLimit() {
     return overLimit;
   }
@@ -186,6 +197,16 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     }
   }
 
+  /** A test cut the network to the broker at the other side: nothing comes or goes. Any thread. */
+  boolean isIsolated() {
+    return role == Role.PEER && isolatedFrom.test(peerBrokerId);
+  }
+
+  /** A client has a request unanswered, or an answer that it has not taken; any thread. */
+  boolean owesClient() {
+    return role != Role.PEER && (unanswered > 0 || writer.pendingBytes() > 0);
+  }
+
   /** Requests without an answer; any thread. */
   int unanswered() {
     return unanswered;
@@ -193,6 +214,10 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
 
   /** Any thread. Takes over the response. */
   void send(Outgoing response) {
+    if (isIsolated()) {
+      response.discard();
+      return;
+    }
     writer.send(response);
     if (channel.eventLoop().inEventLoop()) {
       pendingChanged(); // Before the next request of the same read is looked at.
@@ -305,9 +330,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     counters.closed(reason);
     if (channel instanceof SocketChannel socket) {
       socket.shutdownOutput();
-      channel
-          .eventLoop()
-          .schedule(() -> channel.close(), LINGER_MILLIS, TimeUnit.MILLISECONDS);
+      channel.eventLoop().schedule(() -> channel.close(), LINGER_MILLIS, TimeUnit.MILLISECONDS);
     } else {
       channel.close();
     }

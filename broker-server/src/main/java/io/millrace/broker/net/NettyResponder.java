@@ -7,6 +7,7 @@ import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.frame.Frames;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -33,38 +34,51 @@ final class NettyResponder implements Responder {
 
   @Override
   public void respond(Message header) {
-    claim(null, List.of());
-    send(Frames.encode(connection.channel().alloc(), kind, true, correlation, header, null));
+    respond(header, (ByteBuf) null);
   }
 
   @Override
   public void respond(Message header, ByteBuf payload) {
-    claim(payload, List.of());
-    send(Frames.encode(connection.channel().alloc(), kind, true, correlation, header, payload));
+    claim(payload, null);
+    ByteBuf frame;
+    try {
+      frame = Frames.encode(allocator(), kind, true, correlation, header, payload);
+    } catch (RuntimeException fault) {
+      cannotEncode(fault);
+      return;
+    }
+    send(frame);
   }
 
   @Override
-  public void respond(Message header, List<FetchSlice> slices) {
-    claim(null, slices);
-    long sliceBytes = 0;
-    for (FetchSlice slice : slices) {
-      sliceBytes += slice.bytes();
-    }
+  public void respond(Message header, List<FetchSlice> slices, Runnable release) {
+    claim(null, release);
     ByteBuf head;
     try {
       head =
           Frames.encodePrefix(
-              connection.channel().alloc(), kind, true, correlation, header, sliceBytes);
-    } catch (RuntimeException | Error failed) {
-      slices.forEach(FetchSlice::release);
-      throw failed;
+              allocator(), kind, true, correlation, header, Outgoing.bytesOf(slices));
+    } catch (RuntimeException fault) {
+      release.run();
+      cannotEncode(fault);
+      return;
     }
-    connection.send(new Outgoing(head, slices, head.readableBytes() + sliceBytes, null));
+    connection.send(Outgoing.of(head, slices, release));
+  }
+
+  /** The caller has answered and is not to blame; the client gets the fault. */
+  private void cannotEncode(RuntimeException fault) {
+    connection.counters().errors.record("encoding of an answer to " + kind, fault);
+    send(error(ErrorCode.SERVER_ERROR, "the answer to " + kind + " cannot be sent: " + fault));
+  }
+
+  private ByteBufAllocator allocator() {
+    return connection.channel().alloc();
   }
 
   @Override
   public void fail(ErrorCode code, String text) {
-    claim(null, List.of());
+    claim(null, null);
     send(error(code, text));
   }
 
@@ -74,24 +88,26 @@ final class NettyResponder implements Responder {
   }
 
   void failAndClose(ErrorCode code, String text, CloseReason reason) {
-    claim(null, List.of());
+    claim(null, null);
     connection.closeAfter(Outgoing.lastOne(error(code, text), reason));
   }
 
   private ByteBuf error(ErrorCode code, String text) {
-    return Frames.errorResponse(connection.channel().alloc(), kind, correlation, code, text);
+    return Frames.errorResponse(allocator(), kind, correlation, code, text);
   }
 
   private void send(ByteBuf frame) {
     connection.send(Outgoing.of(frame));
   }
 
-  private void claim(ByteBuf payloadOrNull, List<FetchSlice> slices) {
+  private void claim(ByteBuf payloadOrNull, Runnable releaseOrNull) {
     if (!answered.compareAndSet(false, true)) {
       if (payloadOrNull != null) {
         payloadOrNull.release();
       }
-      slices.forEach(FetchSlice::release);
+      if (releaseOrNull != null) {
+        releaseOrNull.run();
+      }
       throw new IllegalStateException(
           kind + " #" + Integer.toUnsignedString(correlation) + " was answered before");
     }

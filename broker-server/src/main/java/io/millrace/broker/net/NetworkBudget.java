@@ -3,8 +3,8 @@ package io.millrace.broker.net;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Bytes in use of one kind, with a limit that the users of the budget respect: {@link #charge} never
- * refuses, since what is charged exists already; over the limit its owners stop making more.
+ * Bytes in use of one kind, with a limit that the users of the budget respect: {@link #charge}
+ * never refuses, since what is charged exists already; over the limit its owners stop making more.
  * Threads: any.
  */
 public final class NetworkBudget {

@@ -6,24 +6,36 @@ import java.util.List;
 
 /**
  * One response on its way to the socket. Owns its buffer until it is written, and its slices until
- * the write has completed or failed.
+ * the write has completed or failed; then the release action runs.
  *
  * @param head the whole frame, or everything in front of the slices
  * @param slices the payload as ranges of files; may be empty
+ * @param release gives the slices back
  * @param bytes of the frame
  * @param closeReasonOrNull close the connection after the write
  */
-record Outgoing(ByteBuf head, List<FetchSlice> slices, long bytes, CloseReason closeReasonOrNull) {
+record Outgoing(
+    ByteBuf head,
+    List<FetchSlice> slices,
+    Runnable release,
+    long bytes,
+    CloseReason closeReasonOrNull) {
+
+  private static final Runnable NOTHING = () -> {};
 
   static Outgoing of(ByteBuf frame) {
-    return new Outgoing(frame, List.of(), frame.readableBytes(), null);
+    return new Outgoing(frame, List.of(), NOTHING, frame.readableBytes(), null);
+  }
+
+  static Outgoing of(ByteBuf head, List<FetchSlice> slices, Runnable release) {
+    return new Outgoing(head, slices, release, head.readableBytes() + bytesOf(slices), null);
   }
 
   static Outgoing lastOne(ByteBuf frame, CloseReason reason) {
-    return new Outgoing(frame, List.of(), frame.readableBytes(), reason);
+    return new Outgoing(frame, List.of(), NOTHING, frame.readableBytes(), reason);
   }
 
-  long sliceBytes() {
+  static long bytesOf(List<FetchSlice> slices) {
     long sum = 0;
     for (FetchSlice slice : slices) {
       sum += slice.bytes();
@@ -31,15 +43,9 @@ record Outgoing(ByteBuf head, List<FetchSlice> slices, long bytes, CloseReason c
     return sum;
   }
 
-  void releaseSlices() {
-    for (FetchSlice slice : slices) {
-      slice.release();
-    }
-  }
-
   /** For a response that is never written. */
   void discard() {
     head.release();
-    releaseSlices();
+    release.run();
   }
 }

@@ -50,7 +50,7 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
   public void channelRead(ChannelHandlerContext ctx, Object message) {
     Frame frame = (Frame) message;
     try {
-      if (!connection.isClosing()) {
+      if (!connection.isClosing() && !connection.isIsolated()) {
         dispatch(frame);
       }
     } finally {
@@ -170,8 +170,7 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
       int kindCode, int correlation, ErrorCode code, String text, CloseReason reason) {
     connection.closeAfter(
         Outgoing.lastOne(
-            Frames.errorResponse(
-                connection.channel().alloc(), kindCode, correlation, code, text),
+            Frames.errorResponse(connection.channel().alloc(), kindCode, correlation, code, text),
             reason));
   }
 
@@ -195,8 +194,7 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
         switch (malformed.code()) {
           case UNSUPPORTED_VERSION -> CloseReason.UNSUPPORTED_VERSION;
           case FRAME_TOO_LARGE -> CloseReason.FRAME_TOO_LARGE;
-          default ->
-              malformed.requestKnown() ? CloseReason.MALFORMED_FRAME : CloseReason.GARBAGE;
+          default -> malformed.requestKnown() ? CloseReason.MALFORMED_FRAME : CloseReason.GARBAGE;
         };
     counters.errors.recordEvent(
         "close " + reason,

@@ -17,9 +17,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * Brings the responses of one connection to its socket.
  *
- * <p>Owns: the responses that were given and are not written: their buffers and slices. The queue is
- * bounded by the connection's limit on unanswered requests. Responses that are ready together leave
- * with one flush.
+ * <p>Owns: the responses that were given and are not written: their buffers and slices. The queue
+ * is bounded by the connection's limit on unanswered requests. Responses that are ready together
+ * leave with one flush.
  *
  * <p>Threads: {@link #send} any; everything else the event loop of the channel.
  *
@@ -135,7 +135,7 @@ final class ResponseWriter {
 
   private void write(Outgoing response) {
     ChannelFuture last = channel.write(response.head());
-    long sliceBytes = response.sliceBytes();
+    long sliceBytes = Outgoing.bytesOf(response.slices());
     if (sliceBytes > 0) {
       try {
         last = canTransfer(response, sliceBytes) ? transfer(response) : copy(response, sliceBytes);
@@ -172,7 +172,7 @@ final class ResponseWriter {
                     region.file(), region.position(), region.length(), this::noteProgress));
       }
     }
-    counters.fileBytesOut.add(response.sliceBytes());
+    counters.fileBytesOut.add(Outgoing.bytesOf(response.slices()));
     return last;
   }
 
@@ -195,9 +195,7 @@ final class ResponseWriter {
       throws IOException {
     int done = 0;
     while (done < length) {
-      int read =
-          file.read(
-              target.nioBuffer(target.writerIndex(), length - done), position + done);
+      int read = file.read(target.nioBuffer(target.writerIndex(), length - done), position + done);
       if (read <= 0) {
         throw new EOFException(
             "file ends at " + file.size() + ", a response needs it up to " + (position + length));
@@ -208,7 +206,7 @@ final class ResponseWriter {
   }
 
   private void finished(Outgoing response, Throwable failureOrNull) {
-    response.releaseSlices();
+    response.release().run();
     settle(response);
     if (failureOrNull != null) {
       listener.writeFailed(failureOrNull);

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import io.millrace.broker.api.BrokerIdentity;
 import io.millrace.broker.api.Handlers;
 import io.millrace.broker.api.HelloHandler;
 import io.millrace.broker.api.PeerHelloHandler;
@@ -12,7 +11,9 @@ import io.millrace.broker.api.RequestContext;
 import io.millrace.broker.api.RequestHandler;
 import io.millrace.broker.api.RequestRefusedException;
 import io.millrace.broker.api.Responder;
+import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.log.DirectDisk;
+import io.millrace.broker.log.FetchSlice;
 import io.millrace.broker.log.TestSlices;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
@@ -63,7 +64,7 @@ class NettyServerTest {
 
   private static final InetSocketAddress ANY_PORT =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-  private static final BrokerIdentity IDENTITY = new BrokerIdentity("shop", 1, new UUID(1, 2));
+  private static final LocalBroker IDENTITY = new LocalBroker("shop", 1, new UUID(1, 2));
   private static final int FRAME_BYTES = 4 << 20;
 
   private final Map<ApiKind, RequestHandler> handlers = new EnumMap<>(ApiKind.class);
@@ -83,7 +84,15 @@ class NettyServerTest {
   private static NetworkConfig config(
       int maxConnections, long inBytes, long outBytes, int outPerConnection, int requests) {
     return new NetworkConfig(
-        2, 2, FRAME_BYTES, maxConnections, inBytes, outBytes, outPerConnection, requests, 5_000,
+        2,
+        2,
+        FRAME_BYTES,
+        maxConnections,
+        inBytes,
+        outBytes,
+        outPerConnection,
+        requests,
+        5_000,
         5_000);
   }
 
@@ -119,6 +128,13 @@ class NettyServerTest {
 
   private static void answerEmpty(RequestContext request, Responder responder) {
     responder.respond(MetadataResponse.getDefaultInstance());
+  }
+
+  private static void respondWith(Responder responder, FetchSlice... slices) {
+    responder.respond(
+        FetchResponse.getDefaultInstance(),
+        List.of(slices),
+        () -> List.of(slices).forEach(FetchSlice::release));
   }
 
   private long gauge(String name) {
@@ -168,11 +184,7 @@ class NettyServerTest {
       client.send(
           ApiKind.HELLO,
           1,
-          HelloRequest.newBuilder()
-              .setMinVersion(1)
-              .setMaxVersion(1)
-              .setClusterId("bank")
-              .build());
+          HelloRequest.newBuilder().setMinVersion(1).setMaxVersion(1).setClusterId("bank").build());
       RawClient.Answer answer = client.read();
       assertThat(answer.error().getCode()).isEqualTo(ErrorCode.CLUSTER_MISMATCH.number());
       assertThat(answer.error().getText())
@@ -241,7 +253,8 @@ class NettyServerTest {
   void anUnknownFrameVersionCloses() throws IOException {
     start(config());
     try (RawClient client = new RawClient(address)) {
-      byte[] frame = RawClient.frame(ApiKind.HELLO, 1, HelloRequest.getDefaultInstance(), new byte[0]);
+      byte[] frame =
+          RawClient.frame(ApiKind.HELLO, 1, HelloRequest.getDefaultInstance(), new byte[0]);
       frame[FrameFormat.VERSION_OFFSET] = 9;
       client.write(frame);
       assertThat(client.isClosed()).isTrue();
@@ -297,8 +310,7 @@ class NettyServerTest {
       assertThat(answer.kindCode()).isEqualTo(55);
       assertThat(answer.correlation()).isEqualTo(5);
       assertThat(answer.error().getCode()).isEqualTo(ErrorCode.UNKNOWN_API.number());
-      assertThat(answer.error().getText())
-          .isEqualTo("request kind 55 is not known to this broker");
+      assertThat(answer.error().getText()).isEqualTo("request kind 55 is not known to this broker");
       client.send(ApiKind.METADATA, 6, MetadataRequest.getDefaultInstance());
       assertThat(client.read().correlation()).isEqualTo(6);
     }
@@ -344,8 +356,7 @@ class NettyServerTest {
           RawClient.frame(ApiKind.METADATA, 5, MetadataRequest.getDefaultInstance(), new byte[0]);
       frame[FrameFormat.FLAGS_OFFSET] = FrameFormat.FLAG_RESPONSE;
       client.write(frame);
-      assertThat(client.read().error().getCode())
-          .isEqualTo(ErrorCode.MALFORMED_REQUEST.number());
+      assertThat(client.read().error().getCode()).isEqualTo(ErrorCode.MALFORMED_REQUEST.number());
       assertThat(client.isClosed()).isTrue();
     }
     assertThat(counters.closedCount(CloseReason.MALFORMED_FRAME)).isEqualTo(1);
@@ -541,7 +552,7 @@ class NettyServerTest {
       other.send(ApiKind.METADATA, 1, MetadataRequest.getDefaultInstance());
       assertThat(other.read().correlation()).isEqualTo(1);
       assertThat(calls.get()).isEqualTo(served).isLessThan(40);
-      assertThat(gauge("fetch.response.bytes")).isLessThan((1 << 20) + 16L * responseBytes);
+      assertThat(gauge("network.out.bytes")).isLessThan((1 << 20) + 16L * responseBytes);
       for (int i = 0; i < requests; i++) {
         RawClient.Answer answer = slow.read();
         assertThat(answer.correlation()).isEqualTo(i);
@@ -549,7 +560,7 @@ class NettyServerTest {
       }
     }
     assertThat(calls).hasValue(requests);
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   @Test
@@ -639,8 +650,7 @@ class NettyServerTest {
             responder.respond(
                 FetchResponse.getDefaultInstance(), Unpooled.directBuffer().writeZero(8 << 20)));
     handle(ApiKind.METADATA, NettyServerTest::answerEmpty);
-    start(
-        new NetworkConfig(1, 1, FRAME_BYTES, 10, 64 << 20, 64 << 20, 4 << 20, 100, 200, 300));
+    start(new NetworkConfig(1, 1, FRAME_BYTES, 10, 64 << 20, 64 << 20, 4 << 20, 100, 200, 300));
     try (RawClient silent = new RawClient(address);
         RawClient half = connect();
         RawClient deaf = new RawClient(address, 16 << 10);
@@ -650,8 +660,7 @@ class NettyServerTest {
       deaf.send(ApiKind.FETCH, 1, FetchRequest.getDefaultInstance());
       assertThat(silent.isClosed()).isTrue();
       assertThat(half.isClosed()).isTrue();
-      await()
-          .until(() -> counters.closedCount(CloseReason.STALLED_RESPONSE) == 1);
+      await().until(() -> counters.closedCount(CloseReason.STALLED_RESPONSE) == 1);
       assertThat(counters.closedCount(CloseReason.HANDSHAKE_TIMEOUT)).isEqualTo(1);
       assertThat(counters.closedCount(CloseReason.STALLED_REQUEST)).isEqualTo(1);
       // A connection without work lives for ever.
@@ -727,7 +736,8 @@ class NettyServerTest {
                     .setMaxVersion(1)
                     .build(),
                 new byte[0]);
-        byte[] raft = RawClient.frame(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance(), new byte[9]);
+        byte[] raft =
+            RawClient.frame(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance(), new byte[9]);
         ByteBuffer together = ByteBuffer.allocate(hello.length + 3 * raft.length);
         broker.write(together.put(hello).put(raft).put(raft).put(raft).array());
         assertThat(broker.read().correlation()).isEqualTo(1);
@@ -778,9 +788,7 @@ class NettyServerTest {
         (request, responder) -> {
           int size = request.frame().correlation();
           try {
-            responder.respond(
-                FetchResponse.newBuilder().build(),
-                List.of(file.slice(100, size, 1 << 20, size), file.slice(2 << 20, size)));
+            respondWith(responder, file.slice(100, size, 1 << 20, size), file.slice(2 << 20, size));
           } catch (IOException failed) {
             throw new java.io.UncheckedIOException(failed);
           }
@@ -818,16 +826,16 @@ class NettyServerTest {
       }
       await().until(() -> parked.size() == 30);
       for (Responder responder : parked.subList(0, 20)) {
-        responder.respond(FetchResponse.getDefaultInstance(), List.of(file.slice(0, 1 << 20)));
+        respondWith(responder, file.slice(0, 1 << 20));
       }
       assertThat(file.openCount()).isEqualTo(1);
     }
     await().until(() -> server.connectionCount() == 0);
     for (Responder responder : parked.subList(20, 30)) {
-      responder.respond(FetchResponse.getDefaultInstance(), List.of(file.slice(0, 1 << 20)));
+      respondWith(responder, file.slice(0, 1 << 20));
     }
     await().until(() -> file.openCount() == 0);
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   @Test
@@ -839,9 +847,7 @@ class NettyServerTest {
         ApiKind.FETCH,
         (request, responder) -> {
           try {
-            responder.respond(
-                FetchResponse.getDefaultInstance(),
-                List.of(file.slice(99_000, request.frame().correlation())));
+            respondWith(responder, file.slice(99_000, request.frame().correlation()));
           } catch (IOException failed) {
             throw new java.io.UncheckedIOException(failed);
           }
@@ -854,7 +860,7 @@ class NettyServerTest {
       }
     }
     await().until(() -> file.openCount() == 0);
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   // ------------------------------------------------------------------------------ start and stop
@@ -917,7 +923,7 @@ class NettyServerTest {
       server.close();
     }
     parked.get(0).respond(ProduceResponse.getDefaultInstance());
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   @Test
@@ -929,7 +935,7 @@ class NettyServerTest {
         .contains(
             "net.connections",
             "network.in.bytes",
-            "fetch.response.bytes",
+            "network.out.bytes",
             "net.requests.PRODUCE",
             "net.closed.garbage",
             "net.errors");

@@ -60,7 +60,7 @@ class AppendEntriesGuardTest {
 
   @Test
   void anotherTermBeforeTheFirstEntryIsDivergenceToo() {
-    assertThat(guard.refusal(request(3, 3, 2).build())).contains("entry 3");
+    assertThat(guard.refusal(request(3, 3, 1).build())).contains("entry 3");
     assertThat(divergences).hasSize(1);
   }
 
