@@ -3,7 +3,9 @@ package io.millrace.broker.log;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -294,14 +296,25 @@ public final class PartitionLog implements AutoCloseable {
     return reading(null, view -> reader.offsetForTimestamp(view, timestampMillis, endOffset));
   }
 
-  /** Runs a lookup; an index that turns out to be wrong is made again from its segment, once. */
+  /**
+   * Runs a lookup; an index that turns out to be wrong is made again from its segment. A power loss
+   * can have damaged the indexes of several segments, so this goes on until each was made once.
+   */
   private <T> T reading(T ifClosed, Read<T> read) throws IOException {
-    IndexDamagedException damage;
-    try {
-      return attempt(ifClosed, read);
-    } catch (IndexDamagedException e) {
-      damage = e;
+    Set<Segment> rebuilt = new HashSet<>();
+    while (true) {
+      try {
+        return attempt(ifClosed, read);
+      } catch (IndexDamagedException damage) {
+        if (!rebuilt.add(damage.segment())) {
+          throw damage;
+        }
+        rebuildUnlessClosed(damage);
+      }
     }
+  }
+
+  private void rebuildUnlessClosed(IndexDamagedException damage) throws IOException {
     writing.lock();
     try {
       if (!core.isClosed()) {
@@ -310,7 +323,6 @@ public final class PartitionLog implements AutoCloseable {
     } finally {
       writing.unlock();
     }
-    return attempt(ifClosed, read);
   }
 
   private <T> T attempt(T ifClosed, Read<T> read) throws IOException {
