@@ -163,19 +163,9 @@ public final class PartitionLog implements AutoCloseable {
                     + lastIndexKept);
           }
           if (lastIndexKept < view.lastIndex()) {
-            checkIndex(view, lastIndexKept);
             cutter.truncateSuffix(lastIndexKept, writer);
           }
         });
-  }
-
-  private void checkIndex(LogView view, long lastIndexKept) throws IOException {
-    Segment segment = view.segments()[view.segmentOfIndex(lastIndexKept + 1)];
-    try {
-      segment.index().check();
-    } catch (IndexDamagedException e) {
-      rebuild(e);
-    }
   }
 
   /** As {@link #reset(long, long)}, with offsets going on where the log ended. */
@@ -307,7 +297,9 @@ public final class PartitionLog implements AutoCloseable {
         return attempt(ifClosed, read);
       } catch (IndexDamagedException damage) {
         if (!rebuilt.add(damage.segment())) {
-          throw damage;
+          LogView view = core.view();
+          throw new LogDamagedException(
+              directory(), view.firstIndex(), view.lastIndex(), false, damage.getMessage());
         }
         rebuildUnlessClosed(damage);
       }
@@ -318,7 +310,7 @@ public final class PartitionLog implements AutoCloseable {
     writing.lock();
     try {
       if (!core.isClosed()) {
-        rebuild(damage);
+        builder.rebuildAlone(damage.segment(), syncer.mark());
       }
     } finally {
       writing.unlock();
@@ -331,15 +323,6 @@ public final class PartitionLog implements AutoCloseable {
       return core.isClosed() ? ifClosed : read.from(core.view());
     } finally {
       core.structure().readLock().unlock();
-    }
-  }
-
-  private void rebuild(IndexDamagedException damage) throws IOException {
-    core.structure().writeLock().lock();
-    try {
-      builder.rebuild(damage.segment(), syncer.mark());
-    } finally {
-      core.structure().writeLock().unlock();
     }
   }
 
