@@ -17,8 +17,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -68,7 +68,7 @@ public final class Reconciler {
 
   private final LocalBroker self;
   private final MetadataService metadata;
-  private final BooleanSupplier caughtUp;
+  private final Predicate<MetadataState> caughtUp;
   private final LocalReplicas local;
   private final LongSupplier nowMillis;
   private final RetryTable retries = new RetryTable();
@@ -79,13 +79,13 @@ public final class Reconciler {
   private volatile CompletableFuture<MetadataResult> waitingFor;
 
   /**
-   * @param caughtUp whether the local state is at least as new as this process, see {@link
-   *     BrokerRegistrar#isCaughtUp}
+   * @param caughtUp whether a state is at least as new as this process, see {@link
+   *     BrokerRegistrar#isCaughtUp(MetadataState)}
    */
   public Reconciler(
       LocalBroker self,
       MetadataService metadata,
-      BooleanSupplier caughtUp,
+      Predicate<MetadataState> caughtUp,
       LocalReplicas local,
       LongSupplier nowMillis) {
     this.self = self;
@@ -109,9 +109,8 @@ public final class Reconciler {
    * @return milliseconds after which the next pass is due without any change
    */
   public long runPass() throws InterruptedException {
-    // In this order: a state read later is at least as new.
-    boolean fresh = caughtUp.getAsBoolean();
     MetadataState state = metadata.state();
+    boolean fresh = caughtUp.test(state);
     List<Target> targets = targetsIn(state);
     reported.values().removeIf(index -> index <= state.index());
 

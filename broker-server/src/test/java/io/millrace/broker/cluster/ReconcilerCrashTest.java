@@ -41,7 +41,7 @@ class ReconcilerCrashTest {
           new Reconciler(
               new LocalBroker(FakeCluster.CLUSTER_ID, 2, FakeCluster.incarnation(2)),
               metadata,
-              () -> metadata.state().index() >= registeredAt,
+              state -> state.index() >= registeredAt,
               replicas,
               clock::nowMillis);
     }

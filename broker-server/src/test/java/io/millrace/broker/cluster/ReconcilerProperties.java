@@ -51,7 +51,7 @@ class ReconcilerProperties {
           new Reconciler(
               new LocalBroker(FakeCluster.CLUSTER_ID, 2, FakeCluster.incarnation(2)),
               metadata,
-              () -> metadata.state().index() >= registeredAt,
+              state -> state.index() >= registeredAt,
               replicas,
               clock::nowMillis);
     }
@@ -166,7 +166,7 @@ class ReconcilerProperties {
     }
   }
 
-  @Property(tries = 1000)
+  @Property(tries = 400)
   void noReplicaThatTookPartStartsEmptyAndTheTargetIsReached(@ForAll long seed) {
     Life life = new Life(seed);
     for (int i = 0; i < STEPS; i++) {

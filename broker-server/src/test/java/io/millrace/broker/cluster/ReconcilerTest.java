@@ -25,7 +25,7 @@ class ReconcilerTest {
     return new Reconciler(
         new LocalBroker(FakeCluster.CLUSTER_ID, 2, incarnation),
         metadata,
-        () -> caughtUp,
+        state -> caughtUp,
         replicas,
         clock::nowMillis);
   }

@@ -25,7 +25,7 @@ class ReconcilerThreadTest {
     return new Reconciler(
         new LocalBroker(FakeCluster.CLUSTER_ID, 2, FakeCluster.incarnation(2)),
         metadata,
-        () -> true,
+        state -> true,
         replicas,
         () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
   }
