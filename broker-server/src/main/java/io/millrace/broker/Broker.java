@@ -28,7 +28,6 @@ import io.millrace.broker.partition.PartitionEnvironment;
 import io.millrace.broker.partition.SliceInspector;
 import io.millrace.broker.raft.JRaftRuntime;
 import io.millrace.broker.raft.RaftContext;
-import io.millrace.broker.raft.RaftSettings;
 import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.NetworkFaults;
@@ -183,10 +182,7 @@ public final class Broker implements AutoCloseable {
                 votes,
                 network,
                 peerRequests,
-                new RaftSettings(
-                    config.electionTimeoutMillis(),
-                    RaftSettings.DEFAULT_CHECKPOINT_BYTES,
-                    config.checkpointIntervalMillis()),
+                config.raft(),
                 directory.unsyncedBytesMayBeLost()));
 
     leaders = new LeaderDirectory(id);
@@ -229,7 +225,8 @@ public final class Broker implements AutoCloseable {
     readers =
         Executors.newFixedThreadPool(
             READER_THREADS, new DefaultThreadFactory("readers-" + id, true));
-    FetchBudget fetchBudget = FetchBudget.defaults();
+    FetchBudget fetchBudget =
+        new FetchBudget(config.fetchResponseBytes(), FetchBudget.DEFAULT_MAX_WAITING);
     fetches =
         new FetchCoordinator(
             new FetchCoordinator.Context(
@@ -262,7 +259,8 @@ public final class Broker implements AutoCloseable {
             readers,
             new DistinctErrors(LOG));
     server =
-        new NettyServer(config.network(), handlers.all(), new NetworkCounters(), "b" + id);
+        new NettyServer(
+            config.network(), handlers.all(), new NetworkCounters(), "b" + id, faults::drops);
   }
 
   private LeaderTransfers transfersOfThis() {

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Runs one broker: {@code --config FILE}. Prints one line {@code READY broker=N listen=HOST:PORT} on
- * standard output when it listens. Ends cleanly on SIGTERM; ends with status 1 and one line on
+ * Runs one broker: {@code --config FILE}. Prints one line {@code READY broker=N listen=HOST:PORT}
+ * on standard output when it listens. Ends cleanly on SIGTERM; ends with status 1 and one line on
  * standard error when it cannot start or must not go on.
  */
 public final class BrokerMain {
@@ -27,7 +27,7 @@ public final class BrokerMain {
       run(Path.of(arguments[1]));
     } catch (ConfigException | DataDirectoryException | IOException | UncheckedIOException e) {
       fail(e.getMessage(), 1);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       LOG.error("the broker cannot start", e);
       fail("the broker cannot start: " + e + "; its log has the details", 1);
     }

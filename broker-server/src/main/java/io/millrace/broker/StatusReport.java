@@ -139,7 +139,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
             environment.appendBudget().usedBytes(),
             environment.appendBudget().limitBytes()));
     gauges.add(
-        gauge("fetch.slices.bytes", fetchBudget.responseBytes(), fetchBudget.maxResponseBytes()));
+        gauge("fetch.response.bytes", fetchBudget.responseBytes(), fetchBudget.maxResponseBytes()));
     gauges.add(gauge("fetch.waiting", fetchBudget.waiting(), fetchBudget.maxWaiting()));
     environment.counters().snapshot().forEach((name, value) -> gauges.add(gauge(name, value, 0)));
     return gauges;

@@ -41,7 +41,7 @@ class QuickstartIT {
 
       TestTerminal.Finished down = cluster.run("cluster", "status");
       assertThat(down.exitCode()).isEqualTo(ExitCodes.FAILED);
-      assertThat(down.out()).contains("1       down", "2       down", "3       down");
+      assertThat(down.out().lines().filter(line -> line.matches(" +\\d +down .*"))).hasSize(3);
     }
   }
 }

@@ -11,7 +11,7 @@ import java.nio.ByteBuffer;
  * offset size
  * 0      8    sequence, counted up by every write
  * 8      8    Raft index up to which the segment is on the device
- * 16     8    position behind that entry
+ * 16     8    position behind that entry, 0 = not known
  * 24     4    CRC chain up to there
  * 28     4    CRC-32C of the bytes before
  * </pre>

@@ -43,6 +43,10 @@ public final class PartitionLog implements AutoCloseable {
     core.publish(recovered.view());
     this.recovery = recovered.report();
     this.syncer = new LogSyncer(core, recovered.mark());
+    if (syncer.isDirty()) {
+      // The process that created the newest file may have died before it synced the name.
+      core.directoryChanged();
+    }
     this.writer = new SegmentWriter(core);
     this.builder = new IndexBuilder(core);
     this.cutter = new LogCutter(core, syncer, reader, builder);
@@ -72,7 +76,9 @@ public final class PartitionLog implements AutoCloseable {
     try {
       Recovery.Result recovered = new Recovery(core, hint).run();
       PartitionLog log = new PartitionLog(core, recovered);
-      if (recovered.changed() || config.fsync() != FsyncPolicy.OS) {
+      // A mark without a position was lowered for a removal that did not come to its end.
+      boolean interrupted = recovered.mark().position() == 0;
+      if (recovered.changed() || interrupted || config.fsync() != FsyncPolicy.OS) {
         log.sync();
       }
       opened = true;

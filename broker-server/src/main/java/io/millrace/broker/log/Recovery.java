@@ -139,7 +139,12 @@ final class Recovery {
     if (!dropped.isEmpty()) {
       disk.syncDirectory(directory);
     }
-    return toMove.isEmpty() ? List.of() : new Aside(disk, directory).move(toMove);
+    List<Path> moved = new ArrayList<>();
+    Aside aside = new Aside(disk, directory);
+    for (Path file : toMove) {
+      moved.add(aside.move(file));
+    }
+    return List.copyOf(moved);
   }
 
   /** Cuts the file or writes its footer; whether anything was changed. */

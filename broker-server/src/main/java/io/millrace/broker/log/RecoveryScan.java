@@ -218,12 +218,14 @@ final class RecoveryScan {
     IndexMark mark = segment.mark();
     if (mark != null
         && mark.index() == index
+        && mark.position() != 0
         && (mark.position() != cursor.position || mark.chain() != cursor.chain)) {
       return "headers up to here are not those that were synced";
     }
     SyncMark durable = hint.durableMarkOrNull();
     if (durable != null
         && durable.index() == index
+        && durable.position() != 0
         && durable.segmentFirstIndex() == segment.name().firstIndex()
         && durable.position() != cursor.position) {
       return "the entry ends at " + cursor.position + ", synced was " + durable.position();

@@ -196,13 +196,14 @@ final class SegmentIndex {
   }
 
   /**
-   * Lowers the mark for good, in both slots: entries behind it are about to go. Durable on return.
+   * Lowers the mark for good, in both slots and without a position: entries behind it are about to
+   * go. Durable on return.
    */
-  synchronized void syncedMark(long index, long position, int chain) throws IOException {
+  synchronized void lowerMark(long index) throws IOException {
     DiskFile file = handle.acquire();
     try {
-      writeMark(index, position, chain);
-      writeMark(index, position, chain);
+      writeMark(index, 0, 0);
+      writeMark(index, 0, 0);
       file.sync();
     } finally {
       handle.release();

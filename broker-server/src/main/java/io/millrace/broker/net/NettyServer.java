@@ -24,6 +24,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntPredicate;
 
 /**
  * The one port of a broker, for clients and other brokers.
@@ -52,6 +53,7 @@ public final class NettyServer implements AutoCloseable {
   private final NetworkConfig config;
   private final Handlers handlers;
   private final NetworkCounters counters;
+  private final IntPredicate isolatedFrom;
   private final FrameBudget inBudget;
   private final NetworkBudget outBudget;
   private final EventLoopGroup acceptLoop;
@@ -66,11 +68,25 @@ public final class NettyServer implements AutoCloseable {
    */
   public NettyServer(
       NetworkConfig config, Handlers handlers, NetworkCounters counters, String name) {
+    this(config, handlers, counters, name, brokerId -> false);
+  }
+
+  /**
+   * @param isolatedFrom brokers whose requests are swallowed, and whose answers too: a fault that a
+   *     test commands
+   */
+  public NettyServer(
+      NetworkConfig config,
+      Handlers handlers,
+      NetworkCounters counters,
+      String name,
+      IntPredicate isolatedFrom) {
     this.config = config;
     this.handlers = handlers;
     this.counters = counters;
+    this.isolatedFrom = isolatedFrom;
     this.inBudget = new FrameBudget(config.inBytes());
-    this.outBudget = new NetworkBudget("fetch.response.bytes", config.outBytes());
+    this.outBudget = new NetworkBudget("network.out.bytes", config.outBytes());
     this.acceptLoop = loops(1, "net-accept-" + name);
     this.clientLoops = loops(config.clientThreads(), "net-client-" + name);
     this.peerLoops = loops(config.peerThreads(), "net-peer-" + name);
@@ -134,13 +150,13 @@ public final class NettyServer implements AutoCloseable {
   }
 
   /**
-   * Begins the shutdown and waits until every request is answered and every answer taken, at most
-   * so long. False: something was still open.
+   * Begins the shutdown and waits until every request of a client is answered and every answer
+   * taken, at most so long. False: something was still open.
    */
   public boolean drain(long maxMillis) {
     beginShutdown();
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(maxMillis);
-    while (connections.stream().anyMatch(c -> c.unanswered() > 0 || c.pendingBytes() > 0)) {
+    while (connections.stream().anyMatch(NettyConnection::owesClient)) {
       if (System.nanoTime() - deadline >= 0) {
         return false;
       }
@@ -200,7 +216,13 @@ public final class NettyServer implements AutoCloseable {
       }
       NettyConnection connection =
           new NettyConnection(
-              channel, config, counters, outBudget, peerLoops, open >= config.maxConnections());
+              channel,
+              config,
+              counters,
+              outBudget,
+              peerLoops,
+              isolatedFrom,
+              open >= config.maxConnections());
       connections.add(connection);
       channel.closeFuture().addListener(closed -> connections.remove(connection));
       addHandlers(channel, connection);

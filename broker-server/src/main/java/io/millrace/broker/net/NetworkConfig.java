@@ -57,7 +57,7 @@ public record NetworkConfig(
               + maxFrameBytes
               + "; the largest frame could never be received. Raise the first or lower the second");
     }
-    range("fetch.response.bytes", outBytes, 64 * 1024, Long.MAX_VALUE);
+    range("network.out.bytes", outBytes, 64 * 1024, Long.MAX_VALUE);
     range("connection.out.bytes", outBytesPerConnection, 64 * 1024, Integer.MAX_VALUE);
     range("connection.requests", requestsPerConnection, 1, 100_000);
     range("handshake.timeout.millis", handshakeMillis, 100, 600_000);

@@ -19,28 +19,32 @@ final class FetchCredit {
   private static final long UNLIMITED = Long.MAX_VALUE;
 
   private final long limit;
+  private final long inFlight;
   private long records;
   private long bytes;
 
   FetchCredit(FetchRequest request) {
-    limit = request.getPrefetchRecords();
-    records = limit == 0 ? UNLIMITED : limit - request.getInFlightRecords();
-    bytes =
-        request.getPrefetchBytes() == 0
-            ? UNLIMITED
-            : request.getPrefetchBytes() - request.getInFlightBytes();
+    limit = orUnlimited(request.getPrefetchRecords());
+    inFlight = request.getInFlightRecords();
+    records = less(limit, inFlight);
+    bytes = less(orUnlimited(request.getPrefetchBytes()), request.getInFlightBytes());
+  }
+
+  private static long orUnlimited(long limit) {
+    return limit == 0 ? UNLIMITED : limit;
+  }
+
+  private static long less(long credit, long used) {
+    return credit == UNLIMITED ? UNLIMITED : credit - used;
   }
 
   boolean any() {
     return records > 0 && bytes > 0;
   }
 
-  /** Records that may be handed over of this partition; 0 or less = none. */
+  /** Records that may be sent of this partition; 0 or less = none. */
   long of(FetchPartition partition) {
-    long own =
-        partition.getPrefetchRecords() == 0
-            ? UNLIMITED
-            : partition.getPrefetchRecords() - partition.getInFlightRecords();
+    long own = less(orUnlimited(partition.getPrefetchRecords()), partition.getInFlightRecords());
     return bytes > 0 ? Math.min(records, own) : 0;
   }
 
@@ -49,28 +53,23 @@ final class FetchCredit {
   }
 
   void take(long sentRecords, long sentBytes) {
-    records = records == UNLIMITED ? UNLIMITED : records - sentRecords;
-    bytes = bytes == UNLIMITED ? UNLIMITED : bytes - sentBytes;
+    records = less(records, sentRecords);
+    bytes = less(bytes, sentBytes);
   }
 
   /**
-   * The limits of a request that has no credit: a batch that went over the limit left records at
-   * the reader that it must keep back. The limit is shared out in the order of the request, which
-   * stays the same from request to request.
+   * How far the reader may hand over what it has of a partition that gets nothing now. A batch that
+   * went over the limit left it records to keep back. Of other partitions everything is taken to be
+   * handed over, so the sum stays below the limit whatever the reader did; and since nothing is sent
+   * while the limit is reached, only one partition can hold back more than the limit, so one can
+   * always go on.
    */
-  static final class KeptBack {
-
-    private long allowed;
-
-    KeptBack(FetchCredit credit) {
-      allowed = credit.limit == 0 ? UNLIMITED : credit.limit;
+  long deliverUpTo(FetchPartition partition) {
+    long here = partition.getInFlightRecords();
+    long handedOver = Math.min(here, orUnlimited(partition.getPrefetchRecords()));
+    if (limit != UNLIMITED) {
+      handedOver = Math.min(handedOver, Math.max(0, limit - (inFlight - here)));
     }
-
-    long deliverUpTo(FetchPartition partition) {
-      long here = Math.max(0, partition.getInFlightRecords());
-      long handedOver = Math.min(here, allowed);
-      allowed -= handedOver;
-      return Math.max(0, partition.getPosition() - here + handedOver);
-    }
+    return Math.max(0, partition.getPosition() - here + handedOver);
   }
 }

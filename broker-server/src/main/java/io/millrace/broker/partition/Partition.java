@@ -85,6 +85,11 @@ public final class Partition implements ReplicaStateMachine {
     return id;
   }
 
+  /** Log time in milliseconds that a TIME batch carries; -1 for another control batch. */
+  public static long logTimeOf(ByteBuffer controlBatch) {
+    return ControlEntry.logTimeOf(controlBatch);
+  }
+
   // ----------------------------------------------------------------------------------- requests
 
   /**

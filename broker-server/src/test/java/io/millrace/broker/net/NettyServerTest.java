@@ -13,6 +13,7 @@ import io.millrace.broker.api.RequestRefusedException;
 import io.millrace.broker.api.Responder;
 import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.log.DirectDisk;
+import io.millrace.broker.log.FetchSlice;
 import io.millrace.broker.log.TestSlices;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
@@ -127,6 +128,13 @@ class NettyServerTest {
 
   private static void answerEmpty(RequestContext request, Responder responder) {
     responder.respond(MetadataResponse.getDefaultInstance());
+  }
+
+  private static void respondWith(Responder responder, FetchSlice... slices) {
+    responder.respond(
+        FetchResponse.getDefaultInstance(),
+        List.of(slices),
+        () -> List.of(slices).forEach(FetchSlice::release));
   }
 
   private long gauge(String name) {
@@ -544,7 +552,7 @@ class NettyServerTest {
       other.send(ApiKind.METADATA, 1, MetadataRequest.getDefaultInstance());
       assertThat(other.read().correlation()).isEqualTo(1);
       assertThat(calls.get()).isEqualTo(served).isLessThan(40);
-      assertThat(gauge("fetch.response.bytes")).isLessThan((1 << 20) + 16L * responseBytes);
+      assertThat(gauge("network.out.bytes")).isLessThan((1 << 20) + 16L * responseBytes);
       for (int i = 0; i < requests; i++) {
         RawClient.Answer answer = slow.read();
         assertThat(answer.correlation()).isEqualTo(i);
@@ -552,7 +560,7 @@ class NettyServerTest {
       }
     }
     assertThat(calls).hasValue(requests);
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   @Test
@@ -780,9 +788,7 @@ class NettyServerTest {
         (request, responder) -> {
           int size = request.frame().correlation();
           try {
-            responder.respond(
-                FetchResponse.newBuilder().build(),
-                List.of(file.slice(100, size, 1 << 20, size), file.slice(2 << 20, size)));
+            respondWith(responder, file.slice(100, size, 1 << 20, size), file.slice(2 << 20, size));
           } catch (IOException failed) {
             throw new java.io.UncheckedIOException(failed);
           }
@@ -820,16 +826,16 @@ class NettyServerTest {
       }
       await().until(() -> parked.size() == 30);
       for (Responder responder : parked.subList(0, 20)) {
-        responder.respond(FetchResponse.getDefaultInstance(), List.of(file.slice(0, 1 << 20)));
+        respondWith(responder, file.slice(0, 1 << 20));
       }
       assertThat(file.openCount()).isEqualTo(1);
     }
     await().until(() -> server.connectionCount() == 0);
     for (Responder responder : parked.subList(20, 30)) {
-      responder.respond(FetchResponse.getDefaultInstance(), List.of(file.slice(0, 1 << 20)));
+      respondWith(responder, file.slice(0, 1 << 20));
     }
     await().until(() -> file.openCount() == 0);
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   @Test
@@ -841,9 +847,7 @@ class NettyServerTest {
         ApiKind.FETCH,
         (request, responder) -> {
           try {
-            responder.respond(
-                FetchResponse.getDefaultInstance(),
-                List.of(file.slice(99_000, request.frame().correlation())));
+            respondWith(responder, file.slice(99_000, request.frame().correlation()));
           } catch (IOException failed) {
             throw new java.io.UncheckedIOException(failed);
           }
@@ -856,7 +860,7 @@ class NettyServerTest {
       }
     }
     await().until(() -> file.openCount() == 0);
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   // ------------------------------------------------------------------------------ start and stop
@@ -919,7 +923,7 @@ class NettyServerTest {
       server.close();
     }
     parked.get(0).respond(ProduceResponse.getDefaultInstance());
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   @Test
@@ -931,7 +935,7 @@ class NettyServerTest {
         .contains(
             "net.connections",
             "network.in.bytes",
-            "fetch.response.bytes",
+            "network.out.bytes",
             "net.requests.PRODUCE",
             "net.closed.garbage",
             "net.errors");

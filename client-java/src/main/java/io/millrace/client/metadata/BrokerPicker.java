@@ -5,15 +5,18 @@ import io.millrace.client.net.Connections;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
  * Chooses a broker for requests that any broker can answer: one with an open connection if there is
- * one, not the one that failed last, in turn.
+ * one, not one that owes answers and is silent, in turn.
  *
  * <p>Threads: any.
  */
 final class BrokerPicker {
+
+  private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final List<BrokerAddress> bootstrap;
   private final Supplier<ClusterView> view;
@@ -42,7 +45,13 @@ final class BrokerPicker {
     turn = turn + 1 & Integer.MAX_VALUE;
     for (int i = 0; i < candidates.size(); i++) {
       BrokerAddress address = candidates.get((turn + i) % candidates.size());
-      if (connections.isReady(address)) {
+      if (connections.isReady(address) && !connections.isSilent(address, SILENT_NANOS)) {
+        return address;
+      }
+    }
+    for (int i = 0; i < candidates.size(); i++) {
+      BrokerAddress address = candidates.get((turn + i) % candidates.size());
+      if (!connections.isSilent(address, SILENT_NANOS)) {
         return address;
       }
     }

@@ -2,6 +2,7 @@ package io.millrace.client.net;
 
 import com.google.protobuf.Message;
 import io.millrace.client.ClientConfig;
+import io.millrace.client.internal.Ticks;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.frame.Frame;
@@ -46,6 +47,9 @@ final class BrokerLink {
   private static final String CLIENT_NAME = "millrace-java 0.1";
   private static final int VERSION = 1;
 
+  /** A shorter silence says nothing about the machine behind it. */
+  private static final long MIN_SILENT_MILLIS = 1_000;
+
   private enum State {
     IDLE,
     CONNECTING,
@@ -70,6 +74,9 @@ final class BrokerLink {
   private int failures;
   private long notBeforeNanos;
   private long lastReadNanos;
+
+  /** Since when an answer is owed and nothing at all was read; NEVER = no answer is owed. */
+  private volatile long silentSinceNanos = Ticks.NEVER;
 
   private volatile int brokerId;
   private volatile int maxFrameBytes;
@@ -101,6 +108,12 @@ final class BrokerLink {
     return ready;
   }
 
+  /** Answers are owed and nothing was read for so long: it may be paused, or its machine gone. */
+  boolean isSilent(long nanos) {
+    long since = silentSinceNanos;
+    return since != Ticks.NEVER && Ticks.now() - since > nanos;
+  }
+
   /** False while more bytes wait for the socket than are useful. */
   boolean isWritable() {
     return writable;
@@ -120,13 +133,13 @@ final class BrokerLink {
   }
 
   private void start(PendingRequest<?> request) {
-    request.startedNanos = System.nanoTime();
+    request.startedNanos = Ticks.now();
     switch (state) {
       case CLOSED -> request.failConnection(address, lastFailure);
       case READY -> write(request);
       case CONNECTING, GREETING -> enqueue(request);
       case IDLE -> {
-        if (failures > 0 && System.nanoTime() - notBeforeNanos < 0) {
+        if (failures > 0 && Ticks.now() < notBeforeNanos) {
           request.failConnection(address, lastFailure);
         } else {
           enqueue(request);
@@ -169,7 +182,7 @@ final class BrokerLink {
     }
     channel = opened;
     state = State.GREETING;
-    lastReadNanos = System.nanoTime();
+    lastReadNanos = Ticks.now();
     HelloRequest hello =
         HelloRequest.newBuilder()
             .setContext(
@@ -184,7 +197,7 @@ final class BrokerLink {
     PendingRequest<HelloResponse> request =
         new PendingRequest<>(
             Api.HELLO, hello, null, config.connectTimeoutMillis(), 0, new Greeting(opened));
-    request.startedNanos = System.nanoTime();
+    request.startedNanos = Ticks.now();
     write(request);
   }
 
@@ -254,6 +267,9 @@ final class BrokerLink {
       return;
     }
     pending.put(request.correlation, request);
+    if (silentSinceNanos == Ticks.NEVER) {
+      silentSinceNanos = Ticks.now();
+    }
     request.timeout =
         loop.schedule(() -> timedOut(request), request.timeoutMillis, TimeUnit.MILLISECONDS);
     ChannelFuture write = channel.writeAndFlush(frame);
@@ -264,7 +280,7 @@ final class BrokerLink {
     if (pending.remove(request.correlation) == null) {
       return;
     }
-    boolean silent = lastReadNanos - request.startedNanos < 0;
+    boolean silent = lastReadNanos < request.startedNanos;
     request.fail(
         new MillraceException(
             request.maybeSent() ? ErrorCode.REQUEST_TIMEOUT : ErrorCode.UNREACHABLE,
@@ -275,7 +291,7 @@ final class BrokerLink {
                 + " within "
                 + request.timeoutMillis
                 + " ms"));
-    if (silent) {
+    if (silent && request.timeoutMillis >= MIN_SILENT_MILLIS && channel != null) {
       close(channel, "silent for " + request.timeoutMillis + " ms");
     }
   }
@@ -284,7 +300,7 @@ final class BrokerLink {
     if (from != channel) {
       return;
     }
-    lastReadNanos = System.nanoTime();
+    lastReadNanos = Ticks.now();
     PendingRequest<?> request = frame.isResponse() ? pending.remove(frame.correlation()) : null;
     if (request == null) {
       if (!frame.isResponse()) {
@@ -292,6 +308,7 @@ final class BrokerLink {
       }
       return;
     }
+    silentSinceNanos = pending.isEmpty() ? Ticks.NEVER : lastReadNanos;
     finish(request, frame);
   }
 
@@ -341,10 +358,11 @@ final class BrokerLink {
     lastFailure = reason;
     channel = null;
     ready = false;
+    silentSinceNanos = Ticks.NEVER;
     writable = true;
     if (state != State.CLOSED) {
       state = State.IDLE;
-      notBeforeNanos = System.nanoTime() + backoff.nanos(failures);
+      notBeforeNanos = Ticks.now() + backoff.nanos(failures);
       failures++;
       LOG.debug("connection to {} failed ({} in a row): {}", address, failures, reason);
     }

@@ -99,6 +99,12 @@ public final class Connections {
     return link != null && link.isReady();
   }
 
+  /** Answers are owed there, and nothing was read for so long. */
+  public boolean isSilent(BrokerAddress address, long nanos) {
+    BrokerLink link = links.get(address);
+    return link != null && link.isSilent(nanos);
+  }
+
   public boolean isWritable(BrokerAddress address) {
     BrokerLink link = links.get(address);
     return link == null || link.isWritable();

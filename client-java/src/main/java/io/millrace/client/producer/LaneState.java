@@ -77,6 +77,10 @@ final class LaneState {
   private boolean idFenced;
   private int failures;
   private long notBeforeNanos;
+
+  /** The leader was where the last failure came from, and may not be it any more; 0 = no doubt. */
+  private int doubtedLeader;
+
   private String lastFailure = "";
 
   LaneState(PartitionLane lane) {
@@ -131,6 +135,7 @@ final class LaneState {
     if (batch == null) {
       return null;
     }
+    // If this throws, the batch has used no sequence; the caller ends it.
     batch.build(producerId, EPOCH, nextSequence);
     batch.place = nextPlace++;
     nextSequence = nextSequence + batch.recordCount() & SEQUENCE_MASK;
@@ -169,6 +174,7 @@ final class LaneState {
     }
     failures = 0;
     notBeforeNanos = 0;
+    doubtedLeader = 0;
     lastFailure = "";
   }
 
@@ -187,6 +193,24 @@ final class LaneState {
     lastFailure = reason;
     if (gap && unresolved.peekFirst() == batch && gapBefore == NO_GAP) {
       gapBefore = batch.place;
+    }
+  }
+
+  /** The last failure may mean that this broker does not lead. */
+  void doubtLeader(int broker) {
+    doubtedLeader = broker;
+  }
+
+  /** Whether another leader is looked for. */
+  boolean doubtsLeader() {
+    return doubtedLeader != 0;
+  }
+
+  /** The wait after a failure was for that leader, not for a new one. */
+  void leaderIs(int broker) {
+    if (doubtedLeader != 0 && broker != doubtedLeader) {
+      doubtedLeader = 0;
+      notBeforeNanos = 0;
     }
   }
 
@@ -247,6 +271,32 @@ final class LaneState {
       }
     }
     return Ticks.NEVER;
+  }
+
+  /** Under way to another broker than this since before that time. */
+  List<ProducerBatch> underWayElsewhere(int leader, long sentBeforeNanos) {
+    List<ProducerBatch> elsewhere = List.of();
+    for (ProducerBatch batch : unresolved) {
+      ProduceAttempt attempt = batch.attempt;
+      if (attempt != null && attempt.broker != leader && attempt.sentNanos < sentBeforeNanos) {
+        if (elsewhere.isEmpty()) {
+          elsewhere = new ArrayList<>();
+        }
+        elsewhere.add(batch);
+      }
+    }
+    return elsewhere;
+  }
+
+  /** When the oldest attempt under way was sent, NEVER when there is none. */
+  long oldestAttemptNanos() {
+    long oldest = Ticks.NEVER;
+    for (ProducerBatch batch : unresolved) {
+      if (batch.attempt != null) {
+        oldest = Math.min(oldest, batch.attempt.sentNanos);
+      }
+    }
+    return oldest;
   }
 
   /** Batches begun before that time and not under way. */

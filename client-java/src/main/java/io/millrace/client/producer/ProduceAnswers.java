@@ -55,7 +55,7 @@ final class ProduceAnswers {
 
   void answered(ProduceAttempt attempt, ProduceResponse response) {
     int throttleMillis = response.getContext().getThrottleMillis();
-    sender.throttle(attempt.broker, throttleMillis);
+    sender.lanes().throttle(attempt.broker, throttleMillis);
     if (response.getResultsCount() != attempt.batches.size()) {
       String text =
           "broker "
@@ -128,7 +128,7 @@ final class ProduceAnswers {
       batch.maybeStored |= maybeStored;
       if (code == ErrorCode.PRODUCER_FENCED) {
         lane.producerFenced();
-        sender.forgetProducerId(lane.producerId());
+        sender.producerId().forget(lane.producerId());
       }
       end(batch, terminal(batch, code, text));
       return;
@@ -137,10 +137,13 @@ final class ProduceAnswers {
     boolean resumed = lane.resumes(batch);
     lane.failed(batch, maybeStored, gap, text);
     boolean quick = gap && !resumed && lane.resumes(batch);
-    if (hintOrNull != null) {
-      quick |= learnLeader(batch.lane, hintOrNull);
-    } else if (!gap && code != ErrorCode.THROTTLED && code != ErrorCode.DISK_FULL) {
-      metadata.refreshSoon();
+    if (!gap && code != ErrorCode.THROTTLED && code != ErrorCode.DISK_FULL) {
+      lane.doubtLeader(attempt.broker);
+      if (hintOrNull == null) {
+        metadata.refreshSoon();
+      } else {
+        quick |= learnLeader(batch.lane, hintOrNull);
+      }
     }
     if (!(quick && lane.failures() <= QUICK_RETRIES)) {
       long wait =
@@ -158,11 +161,35 @@ final class ProduceAnswers {
         text);
   }
 
+  /**
+   * The batch is under way to a broker that does not lead any more and does not answer. It is sent
+   * to the new leader; should the old one still answer that it is stored, that counts.
+   */
+  void leaderMoved(ProducerBatch batch, int newLeader) {
+    int oldLeader = batch.attempt.broker;
+    batch.lane.state.failed(
+        batch,
+        true,
+        false,
+        "broker " + oldLeader + " did not answer; broker " + newLeader + " leads now");
+  }
+
+  /** A batch that cannot be put together, for example for want of a codec's library. */
+  void unbuildable(ProducerBatch batch, Throwable cause) {
+    end(
+        batch,
+        new RequestFailedException(
+            ErrorCode.INVALID_BATCH,
+            "the batch cannot be built: " + cause,
+            Outcome.NOT_DONE,
+            cause));
+  }
+
   /** True when another leader is known now than before. */
   private boolean learnLeader(PartitionLane lane, LeaderHint hint) {
-    int before = sender.leader(lane);
+    int before = sender.lanes().leader(lane);
     metadata.leaderHint(lane.topic(), lane.topicId(), lane.partition(), hint);
-    int after = sender.leader(lane);
+    int after = sender.lanes().leader(lane);
     if (after == before) {
       metadata.refreshSoon();
     }

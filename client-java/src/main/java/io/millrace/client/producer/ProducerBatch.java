@@ -114,7 +114,11 @@ final class ProducerBatch {
 
   void build(long producerId, short epoch, int sequence) {
     this.sequence = sequence;
-    built = writer.build(producerId, epoch, sequence);
+    try {
+      built = writer.build(producerId, epoch, sequence);
+    } catch (RuntimeException | LinkageError e) {
+      throw new UnbuildableBatchException(this, e);
+    }
   }
 
   int bytes() {

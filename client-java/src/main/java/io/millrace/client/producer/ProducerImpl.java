@@ -7,9 +7,13 @@ import io.millrace.client.ProducerRecord;
 import io.millrace.client.Receipt;
 import io.millrace.client.error.BufferFullException;
 import io.millrace.client.error.ClientClosedException;
+import io.millrace.client.error.InvalidArgumentException;
 import io.millrace.client.internal.ClientContext;
+import io.millrace.protocol.batch.BatchWriter;
+import io.millrace.protocol.batch.Compression;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.error.Outcome;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,6 +31,8 @@ public final class ProducerImpl implements Producer {
   /** What the sender may need to end after it was told to. */
   private static final long STOP_MILLIS = 10_000;
 
+  private static final int CODEC_PROBE_BYTES = 1024;
+
   private final ClientContext context;
   private final ProducerConfig config;
   private final MemoryBudget budget;
@@ -42,12 +48,29 @@ public final class ProducerImpl implements Producer {
       ClientContext context, ProducerConfig config, String name, Consumer<ProducerImpl> onClose) {
     this.context = context;
     this.config = config;
+    checkCodec(config.compression());
     this.onClose = onClose;
     this.budget = new MemoryBudget(config.bufferBytes());
     Map<String, TopicRoute> routes = new ConcurrentHashMap<>();
     this.sender = new Sender(context, config, budget, routes, name);
-    this.appender = new RecordAppender(config, budget, context.metadata(), routes, sender);
-    sender.start(appender);
+    this.appender = sender.appender();
+    sender.start();
+  }
+
+  /** Native libraries of codecs may be missing on a platform: better said now. */
+  private static void checkCodec(Compression compression) {
+    try {
+      BatchWriter probe = new BatchWriter(compression, CODEC_PROBE_BYTES);
+      probe.tryAppend(0, null, new byte[CODEC_PROBE_BYTES / 2], List.of());
+      probe.build(0, (short) 0, 0);
+    } catch (RuntimeException | LinkageError e) {
+      throw new InvalidArgumentException(
+          "compression "
+              + compression
+              + " cannot be used here: "
+              + e
+              + "; choose another, for example gzip, which needs no native library");
+    }
   }
 
   @Override

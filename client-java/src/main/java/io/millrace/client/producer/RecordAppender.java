@@ -13,6 +13,7 @@ import io.millrace.client.internal.Ticks;
 import io.millrace.client.metadata.MetadataCache;
 import io.millrace.client.metadata.TopicView;
 import io.millrace.protocol.batch.BatchHeader;
+import io.millrace.protocol.batch.BatchValidator;
 import io.millrace.protocol.batch.BatchWriter;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
@@ -28,8 +29,6 @@ import java.util.concurrent.TimeUnit;
  * not known.
  */
 final class RecordAppender {
-
-  private static final long MIN_TIMESTAMP = 0;
 
   private final ProducerConfig config;
   private final MemoryBudget budget;
@@ -91,11 +90,16 @@ final class RecordAppender {
 
   private long check(ProducerRecord record) {
     Long timestamp = record.timestampMillis();
-    if (timestamp != null && timestamp < MIN_TIMESTAMP) {
-      throw new InvalidArgumentException(
-          "the timestamp is "
-              + timestamp
-              + "; give milliseconds since the epoch, 0 or more, or null for now");
+    if (timestamp != null) {
+      long latest = System.currentTimeMillis() + BatchValidator.Limits.DAY_MILLIS;
+      if (timestamp < 0 || timestamp > latest) {
+        throw new InvalidArgumentException(
+            "the timestamp is "
+                + timestamp
+                + "; give milliseconds since the epoch, 0 to "
+                + latest
+                + " (a day ahead), or null for now");
+      }
     }
     long bytes = recordBytes(record);
     if (bytes + ProducerConfig.RECORD_OVERHEAD_BYTES > budget.limit()) {

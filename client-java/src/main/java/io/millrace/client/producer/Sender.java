@@ -2,21 +2,12 @@ package io.millrace.client.producer;
 
 import io.millrace.client.ProducerConfig;
 import io.millrace.client.error.ClientClosedException;
-import io.millrace.client.error.DeliveryTimeoutException;
-import io.millrace.client.error.UnknownTopicException;
 import io.millrace.client.internal.ClientContext;
 import io.millrace.client.internal.Ticks;
-import io.millrace.client.metadata.ClusterView;
 import io.millrace.client.metadata.MetadataCache;
-import io.millrace.client.metadata.TopicView;
-import io.millrace.client.net.Api;
 import io.millrace.client.net.Backoff;
-import io.millrace.client.net.BrokerAddress;
 import io.millrace.protocol.error.Outcome;
-import io.millrace.protocol.message.InitProducerIdRequest;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -34,28 +25,30 @@ import org.slf4j.LoggerFactory;
  * <p>Owns: the state of all lanes with anything to send, the producer id. Being one thread, it
  * needs no lock for them; answers and metadata changes reach it as events.
  *
- * <p>Threads: post, wake, register from any; everything else on the sender's own. It never blocks
- * but for the wait until the next event or time; compression runs here, not on an event loop.
+ * <p>Threads: post, wake, register, flush, stop from any; everything else on the sender's own. It
+ * never blocks but for the wait until the next event or time; compression runs here, not on an
+ * event loop.
  */
 final class Sender implements Runnable {
 
   private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
 
   private static final long LONGEST_SLEEP_NANOS = TimeUnit.SECONDS.toNanos(1);
-  private static final long EXPIRE_GAP_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+
+  /** While a topic or leader is missing, metadata is asked for so often. */
   private static final long ASK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
   private final ClientContext context;
-  private final ProducerConfig config;
-  private final MemoryBudget budget;
   private final MetadataCache metadata;
+  private final MemoryBudget budget;
   private final Map<String, TopicRoute> routes;
-  private final ProduceAnswers answers;
-  private final ProduceRequests requests;
-  private final Backoff backoff;
   private final long deliveryTimeoutNanos;
+  private final ProduceAnswers answers;
+  private final ProducerIdSource producerId;
+  private final LaneSender lanes;
+  private final RouteResolver topics;
+  private final RecordAppender appender;
   private final Thread thread;
-  private RecordAppender appender;
 
   private final ConcurrentLinkedQueue<Runnable> events = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<PartitionLane> newLanes = new ConcurrentLinkedQueue<>();
@@ -67,21 +60,10 @@ final class Sender implements Runnable {
   private volatile boolean finished;
 
   // Sender thread only.
-  private final List<PartitionLane> active = new ArrayList<>();
-  private final List<TopicRoute> unresolved = new ArrayList<>();
-  private final Map<Integer, Long> throttledUntil = new HashMap<>();
   private final List<FlushTicket> flushes = new ArrayList<>();
   private long flushNanos = -1;
   private long askAgainNanos;
-  private long expireAgainNanos;
-  private ClusterView checkedView;
-  private long producerId = LaneState.NO_PRODUCER_ID;
-  private boolean askingForId;
-  private int idFailures;
-  private long askForIdNanos;
-  private String idFailure = "";
-  private int firstLane;
-  private boolean abort;
+  private boolean stop;
 
   /** Somebody waits until everything begun before a time is decided. */
   private record FlushTicket(long untilNanos, CountDownLatch decided) {}
@@ -93,31 +75,50 @@ final class Sender implements Runnable {
       Map<String, TopicRoute> routes,
       String name) {
     this.context = context;
-    this.config = config;
-    this.budget = budget;
     this.metadata = context.metadata();
+    this.budget = budget;
     this.routes = routes;
-    this.backoff = new Backoff(config.retryBackoffMillis(), config.retryBackoffMaxMillis());
     this.deliveryTimeoutNanos = TimeUnit.MILLISECONDS.toNanos(config.deliveryTimeoutMillis());
+    Backoff backoff = new Backoff(config.retryBackoffMillis(), config.retryBackoffMaxMillis());
     this.answers =
         new ProduceAnswers(
             this, metadata, context.callbacks(), backoff, config.deliveryTimeoutMillis());
-    this.requests = new ProduceRequests(this, context, config);
+    this.producerId = new ProducerIdSource(this, metadata, backoff, config.requestTimeoutMillis());
+    this.lanes =
+        new LaneSender(
+            context, config, answers, new ProduceRequests(this, context, config), producerId);
+    this.appender = new RecordAppender(config, budget, metadata, routes, this);
+    this.topics = new RouteResolver(context, config, budget, routes, answers, appender);
     this.thread = new Thread(this, name);
     thread.setDaemon(true);
   }
 
-  void start(RecordAppender forWaiting) {
-    appender = forWaiting;
+  void start() {
     thread.start();
+  }
+
+  RecordAppender appender() {
+    return appender;
   }
 
   ProduceAnswers answers() {
     return answers;
   }
 
+  LaneSender lanes() {
+    return lanes;
+  }
+
+  ProducerIdSource producerId() {
+    return producerId;
+  }
+
   boolean isFinished() {
     return finished;
+  }
+
+  long deliveryLeftNanos(ProducerBatch batch, long now) {
+    return batch.createdNanos + deliveryTimeoutNanos - now;
   }
 
   // ------------------------------------------------------------------------------ any thread
@@ -163,7 +164,7 @@ final class Sender implements Runnable {
 
   /** Fails what is left and ends the thread. */
   void stop() {
-    post(() -> abort = true);
+    post(() -> stop = true);
   }
 
   boolean join(long millis) throws InterruptedException {
@@ -179,17 +180,10 @@ final class Sender implements Runnable {
     metadata.addListener(wakeup);
     context.connections().addWritableListener(wakeup);
     try {
-      while (!abort) {
+      while (!stop) {
         woken.set(false);
         sleepsUntilNanos = Ticks.NEVER;
-        long next;
-        try {
-          next = step();
-        } catch (RuntimeException e) {
-          LOG.error("sending failed; going on", e);
-          next = Ticks.now() + ASK_AGAIN_NANOS;
-        }
-        sleep(next);
+        sleep(stepOrLog());
       }
     } finally {
       metadata.removeListener(wakeup);
@@ -198,10 +192,23 @@ final class Sender implements Runnable {
     }
   }
 
+  private long stepOrLog() {
+    try {
+      return step();
+    } catch (RuntimeException e) {
+      LOG.error("a round of sending failed; going on with the next", e);
+      return Ticks.now() + ASK_AGAIN_NANOS;
+    }
+  }
+
+  /**
+   * What happens after the last look at the queues wakes the thread: callers wake it while it says
+   * that it sleeps for ever, which it does until this point.
+   */
   private void sleep(long untilNanos) {
     long until = Math.min(untilNanos, Ticks.now() + LONGEST_SLEEP_NANOS);
     sleepsUntilNanos = until;
-    if (!newLanes.isEmpty() || !events.isEmpty() || abort) {
+    if (stop || !newLanes.isEmpty() || !events.isEmpty()) {
       return;
     }
     long nanos = until - Ticks.now();
@@ -213,20 +220,23 @@ final class Sender implements Runnable {
   /** Everything that can be done now; returns when there is more. */
   private long step() {
     runEvents();
-    for (TopicRoute r = newRoutes.poll(); r != null; r = newRoutes.poll()) {
-      unresolved.add(r);
+    for (TopicRoute route = newRoutes.poll(); route != null; route = newRoutes.poll()) {
+      topics.add(route);
     }
     long now = Ticks.now();
-    long next = resolveRoutes(now);
-    for (PartitionLane l = newLanes.poll(); l != null; l = newLanes.poll()) {
-      active.add(l);
+    topics.resolve(now);
+    for (PartitionLane lane = newLanes.poll(); lane != null; lane = newLanes.poll()) {
+      lanes.add(lane);
+      topics.checkAgain();
     }
-    expire(now);
-    retireDeletedTopics();
-    next = Math.min(next, askForProducerId(now));
-    next = Math.min(next, send(now));
-    removeIdleLanes();
+    topics.retireDeleted(lanes.active());
+    long next = lanes.active().isEmpty() ? Ticks.NEVER : producerId.ask(now);
+    next = Math.min(next, lanes.round(now, flushNanos));
+    lanes.removeIdle();
     completeFlushes();
+    if (lanes.leaderWanted() || !topics.allKnown()) {
+      next = Math.min(next, askForMetadata(now));
+    }
     return next;
   }
 
@@ -236,259 +246,19 @@ final class Sender implements Runnable {
     }
   }
 
-  private long resolveRoutes(long now) {
-    long next = Ticks.NEVER;
-    for (Iterator<TopicRoute> i = unresolved.iterator(); i.hasNext(); ) {
-      TopicRoute route = i.next();
-      TopicView view = metadata.view().topic(route.topic());
-      if (view != null && view.partitions() > 0) {
-        route.resolve(
-            view,
-            config,
-            budget,
-            (known, waiting) -> appender.appendWaiting(route, known, waiting));
-        i.remove();
-        continue;
-      }
-      long oldest = route.oldestNanos();
-      long unknownAt = metadata.saidUnknownNanos(route.topic());
-      if (unknownAt >= oldest + TimeUnit.MILLISECONDS.toNanos(unknownTopicMillis())) {
-        failRoute(
-            route, "topic '" + route.topic() + "' does not exist; create it, or correct the name");
-        i.remove();
-        continue;
-      }
-      for (TopicRoute.Waiting late : route.waitingSinceBefore(now - deliveryTimeoutNanos)) {
-        answers.failWaiting(
-            late,
-            budget,
-            new DeliveryTimeoutException(
-                false,
-                "nothing is known of topic '"
-                    + route.topic()
-                    + "' after "
-                    + config.deliveryTimeoutMillis()
-                    + " ms; brokers: "
-                    + metadata.failures()));
-      }
-      askAgain(now);
-      next = Math.min(next, Math.min(askAgainNanos, earliest(route.oldestNanos())));
-    }
-    return next;
-  }
-
-  private long earliest(long createdNanos) {
-    return createdNanos == Ticks.NEVER ? Ticks.NEVER : createdNanos + deliveryTimeoutNanos + 1;
-  }
-
-  private int unknownTopicMillis() {
-    return context.config().unknownTopicMillis();
-  }
-
-  private void askAgain(long now) {
+  private long askForMetadata(long now) {
     if (now >= askAgainNanos) {
       askAgainNanos = now + ASK_AGAIN_NANOS;
       metadata.refreshSoon();
     }
-  }
-
-  private void failRoute(TopicRoute route, String text) {
-    routes.remove(route.topic(), route);
-    metadata.unwant(route.topic());
-    UnknownTopicException failure = new UnknownTopicException(route.topic(), text);
-    for (TopicRoute.Waiting waiting : route.retire()) {
-      answers.failWaiting(waiting, budget, failure);
-    }
-    TopicRoute.Known known = route.known();
-    if (known != null) {
-      for (PartitionLane lane : known.lanes()) {
-        lane.state.takeAll().forEach(batch -> answers.topicGone(batch, text));
-        lane.retire().forEach(batch -> answers.topicGone(batch, text));
-      }
-    }
-  }
-
-  /** A topic that was made again under the same name is another one. */
-  private void retireDeletedTopics() {
-    ClusterView view = metadata.view();
-    if (view == checkedView) {
-      return;
-    }
-    checkedView = view;
-    for (int i = 0; i < active.size(); i++) {
-      PartitionLane lane = active.get(i);
-      TopicRoute route = routes.get(lane.topic());
-      TopicRoute.Known known = route == null ? null : route.known();
-      if (known == null || !known.view().id().equals(lane.topicId())) {
-        continue;
-      }
-      TopicView topic = view.topic(lane.topic());
-      if (topic == null && metadata.saidUnknownNanos(lane.topic()) >= 0) {
-        failRoute(route, "topic '" + lane.topic() + "' was deleted");
-      } else if (topic != null && !topic.id().equals(lane.topicId())) {
-        failRoute(route, "topic '" + lane.topic() + "' was deleted and created again");
-      }
-    }
-  }
-
-  private void expire(long now) {
-    if (now < expireAgainNanos) {
-      return;
-    }
-    expireAgainNanos = now + EXPIRE_GAP_NANOS;
-    long bornBefore = now - deliveryTimeoutNanos;
-    for (int i = 0; i < active.size(); i++) {
-      PartitionLane lane = active.get(i);
-      if (lane.state.oldestWaitingNanos() < bornBefore) {
-        lane.state.begunBefore(bornBefore).forEach(answers::expired);
-      }
-      if (lane.oldestNanos() < bornBefore) {
-        lane.pollBegunBefore(bornBefore).forEach(answers::expired);
-      }
-    }
-  }
-
-  private long askForProducerId(long now) {
-    if (producerId != LaneState.NO_PRODUCER_ID || askingForId || active.isEmpty()) {
-      return Ticks.NEVER;
-    }
-    if (now < askForIdNanos) {
-      return askForIdNanos;
-    }
-    askingForId = true;
-    metadata
-        .anyBroker()
-        .call(
-            Api.INIT_PRODUCER_ID,
-            wait ->
-                InitProducerIdRequest.newBuilder()
-                    .setContext(metadata.context(wait))
-                    .setProducerId(LaneState.NO_PRODUCER_ID)
-                    .build(),
-            config.requestTimeoutMillis(),
-            true)
-        .whenComplete(
-            (response, failure) ->
-                post(
-                    () -> {
-                      askingForId = false;
-                      if (failure == null) {
-                        producerId = response.getProducerId();
-                        idFailures = 0;
-                        idFailure = "";
-                      } else {
-                        askForIdNanos = Ticks.now() + backoff.nanos(idFailures++);
-                        idFailure = failure.getMessage();
-                      }
-                    }));
-    return Ticks.NEVER;
-  }
-
-  void forgetProducerId(long fenced) {
-    if (producerId == fenced) {
-      producerId = LaneState.NO_PRODUCER_ID;
-    }
-  }
-
-  private long send(long now) {
-    long next = Ticks.NEVER;
-    if (active.isEmpty()) {
-      return next;
-    }
-    firstLane = (firstLane + 1) % active.size();
-    boolean more = true;
-    while (more) {
-      more = false;
-      for (int i = 0; i < active.size(); i++) {
-        PartitionLane lane = active.get((firstLane + i) % active.size());
-        more |= sendOne(lane, now);
-      }
-      requests.sendAll(now);
-    }
-    for (int i = 0; i < active.size(); i++) {
-      next = Math.min(next, nextTime(active.get(i), now));
-    }
-    return next;
-  }
-
-  /** Adds the lane's next batch to a request; false when there is none now. */
-  private boolean sendOne(PartitionLane lane, long now) {
-    LaneState state = lane.state;
-    int leader = leader(lane);
-    BrokerAddress address = metadata.view().broker(leader);
-    if (address == null) {
-      state.blocked("no leader is known for " + lane.topic() + "-" + lane.partition());
-      return false;
-    }
-    if (!context.connections().isWritable(address)
-        || throttledUntil.getOrDefault(leader, 0L) > now) {
-      return false;
-    }
-    ProducerBatch batch = state.next(now, flushNanos, config.maxInFlightPerPartition(), producerId);
-    if (batch == null) {
-      if (producerId == LaneState.NO_PRODUCER_ID && !idFailure.isEmpty()) {
-        state.blocked(idFailure);
-      }
-      return false;
-    }
-    requests.add(leader, address, batch, now);
-    return true;
-  }
-
-  private long nextTime(PartitionLane lane, long now) {
-    LaneState state = lane.state;
-    long expires = Math.min(earliest(state.oldestWaitingNanos()), earliest(lane.oldestNanos()));
-    long next = Math.max(expires, expireAgainNanos);
-    if (state.notBeforeNanos() > now) {
-      next = Math.min(next, state.notBeforeNanos());
-    }
-    int leader = leader(lane);
-    if (metadata.view().broker(leader) == null) {
-      askAgain(now);
-      return Math.min(next, askAgainNanos);
-    }
-    long due = lane.dueNanos();
-    if (due > now) {
-      next = Math.min(next, due);
-    }
-    long throttled = throttledUntil.getOrDefault(leader, 0L);
-    return throttled > now ? Math.min(next, throttled) : next;
-  }
-
-  /** Broker id, NO_LEADER when unknown. */
-  int leader(PartitionLane lane) {
-    TopicView topic = metadata.view().topic(lane.topic());
-    return topic == null || !topic.id().equals(lane.topicId())
-        ? TopicView.NO_LEADER
-        : topic.leader(lane.partition());
-  }
-
-  void throttle(int broker, int millis) {
-    if (millis > 0) {
-      throttledUntil.put(broker, Ticks.now() + TimeUnit.MILLISECONDS.toNanos(millis));
-    }
-  }
-
-  long deliveryLeftNanos(ProducerBatch batch, long now) {
-    return batch.createdNanos + deliveryTimeoutNanos - now;
-  }
-
-  private void removeIdleLanes() {
-    active.removeIf(lane -> lane.state.idle() && lane.unregisterIfIdle());
+    return askAgainNanos;
   }
 
   private void completeFlushes() {
     if (flushes.isEmpty()) {
       return;
     }
-    long oldest = Ticks.NEVER;
-    for (PartitionLane lane : active) {
-      oldest = Math.min(oldest, Math.min(lane.state.oldestNanos(), lane.oldestNanos()));
-    }
-    for (TopicRoute route : unresolved) {
-      oldest = Math.min(oldest, route.oldestNanos());
-    }
-    long undecidedSince = oldest;
+    long undecidedSince = Math.min(lanes.oldestNanos(), topics.oldestNanos());
     flushes.removeIf(
         ticket -> {
           boolean done = ticket.untilNanos() < undecidedSince;

@@ -132,6 +132,12 @@ final class TopicRoute {
     return oldest == null ? Ticks.NEVER : oldest.sinceNanos();
   }
 
+  /** Sender: ends the route if nothing waits here; whoever comes next makes another. */
+  synchronized boolean retireIfEmpty() {
+    gone |= waiting.isEmpty();
+    return gone;
+  }
+
   /** Sender: takes what waits; the route is not used afterwards. */
   synchronized List<Waiting> retire() {
     gone = true;

@@ -85,6 +85,9 @@ final class Cursor {
   long notBeforeNanos;
   int failures;
 
+  /** The broker that may not lead any more; 0 = no doubt. */
+  int doubtedLeader;
+
   /** Why nothing arrives; empty = nothing is wrong. */
   String trouble = "";
 
@@ -123,6 +126,7 @@ final class Cursor {
     sinceNanos = Ticks.now();
     notBeforeNanos = 0;
     failures = 0;
+    doubtedLeader = 0;
     trouble = "";
     failure = null;
     badOffset = -1;

@@ -1,6 +1,7 @@
 package io.millrace.client.reader;
 
 import io.millrace.client.net.Answer;
+import io.millrace.client.net.BrokerAddress;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.message.FetchRequest;
 import io.millrace.protocol.message.FetchResponse;
@@ -15,8 +16,9 @@ import java.util.List;
  * @param bytes how many bytes it may bring
  */
 record FetchCall(
-    ReaderFetches fetches,
+    FetchAnswers answers,
     int broker,
+    BrokerAddress address,
     List<Part> parts,
     boolean raiseOnly,
     long records,
@@ -30,12 +32,12 @@ record FetchCall(
 
   @Override
   public void done(FetchResponse response, ByteBuf payload) {
-    fetches.answered(this, response, payload);
+    answers.answered(this, response, payload);
   }
 
   @Override
   public void failed(MillraceException failure) {
-    fetches.failed(this, failure);
+    answers.failed(this, failure);
   }
 
   /** Identity: two fetches are never the same. */

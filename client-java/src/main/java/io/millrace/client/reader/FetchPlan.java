@@ -30,12 +30,12 @@ final class FetchPlan {
   static final int MAX_CALLS_PER_BROKER = 4;
 
   private final ReaderConfig config;
-  private final ReaderFetches fetches;
+  private final FetchAnswers answers;
   private int turn;
 
-  FetchPlan(ReaderConfig config, ReaderFetches fetches) {
+  FetchPlan(ReaderConfig config, FetchAnswers answers) {
     this.config = config;
-    this.fetches = fetches;
+    this.answers = answers;
   }
 
   List<FetchCall> plan(
@@ -97,8 +97,7 @@ final class FetchPlan {
         || cursor.notBeforeNanos > now) {
       return TopicView.NO_LEADER;
     }
-    TopicView topic = view.topic(cursor.partition.topic());
-    int leader = topic == null ? TopicView.NO_LEADER : topic.leader(cursor.partition.partition());
+    int leader = ReaderState.leader(cursor, view);
     return view.broker(leader) == null ? TopicView.NO_LEADER : leader;
   }
 
@@ -149,6 +148,14 @@ final class FetchPlan {
     }
     long records = credit ? limit - held : Math.min(free, held);
     return new FetchCall(
-        fetches, broker, parts, !credit, records, credit ? freeBytes : 0, request.build(), now);
+        answers,
+        broker,
+        view.broker(broker),
+        parts,
+        !credit,
+        records,
+        credit ? freeBytes : 0,
+        request.build(),
+        now);
   }
 }

@@ -9,15 +9,11 @@ import io.millrace.client.ReceivedRecord;
 import io.millrace.client.TopicPartition;
 import io.millrace.client.error.ClientClosedException;
 import io.millrace.client.error.InvalidArgumentException;
-import io.millrace.client.error.UnreadableBatchException;
 import io.millrace.client.internal.ClientContext;
 import io.millrace.client.internal.Ticks;
 import io.millrace.client.metadata.MetadataCache;
 import io.millrace.client.metadata.OffsetLookup;
 import io.millrace.client.metadata.TopicView;
-import io.millrace.protocol.batch.BatchReader;
-import io.millrace.protocol.batch.InvalidBatchException;
-import io.millrace.protocol.batch.RecordView;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.error.Outcome;
@@ -33,36 +29,32 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * The application's side of a reader: decodes what {@link ReaderFetches} brings and hands it over.
+ * The application's side of a reader: assignment, positions and the wait in poll. {@link
+ * ReaderFetches} brings the batches, {@link Handover} decodes them.
  *
- * <p>Threads: see {@link Reader}. Decoding happens in poll, outside the lock.
+ * <p>Threads: see {@link Reader}.
  */
 public final class ReaderImpl implements Reader {
-
-  private static final Logger LOG = LoggerFactory.getLogger(ReaderImpl.class);
-
-  /** An unreadable batch is fetched so often before it is reported. */
-  private static final int BAD_BATCH_TRIES = 3;
 
   private final ClientContext context;
   private final ReaderConfig config;
   private final MetadataCache metadata;
+  private final ReaderState state = new ReaderState();
   private final ReaderFetches fetches;
+  private final Handover handover;
   private final OffsetLookup offsets;
   private final Consumer<ReaderImpl> onClose;
   private final AtomicBoolean woken = new AtomicBoolean();
-  private int turn;
 
   public ReaderImpl(ClientContext context, ReaderConfig config, Consumer<ReaderImpl> onClose) {
     this.context = context;
     this.config = config;
     this.metadata = context.metadata();
-    this.fetches = new ReaderFetches(context, config);
     this.offsets = new OffsetLookup(context.config(), context.connections(), metadata);
+    this.fetches = new ReaderFetches(context, config, state, offsets);
+    this.handover = new Handover(config, state, fetches::pump);
     this.onClose = onClose;
   }
 
@@ -73,12 +65,12 @@ public final class ReaderImpl implements Reader {
     Set<TopicPartition> wanted = new LinkedHashSet<>(Checks.notNull("partitions", partitions));
     locked(
         () -> {
-          fetches.cursors.keySet().retainAll(wanted);
+          state.cursors.keySet().retainAll(wanted);
           for (TopicPartition tp : wanted) {
-            if (!fetches.cursors.containsKey(tp)) {
+            if (!state.cursors.containsKey(tp)) {
               Cursor cursor = new Cursor(Checks.notNull("partition", tp));
               cursor.moveTo(config.start());
-              fetches.cursors.put(tp, cursor);
+              state.cursors.put(tp, cursor);
             }
           }
         });
@@ -105,7 +97,7 @@ public final class ReaderImpl implements Reader {
 
   @Override
   public List<TopicPartition> assignment() {
-    return fetches.all().stream().map(c -> c.partition).toList();
+    return state.all().stream().map(c -> c.partition).toList();
   }
 
   // ------------------------------------------------------------------------------ positions
@@ -137,7 +129,7 @@ public final class ReaderImpl implements Reader {
         () -> {
           Collection<TopicPartition> wanted =
               Checks.notNull("partitions", partitions).isEmpty()
-                  ? fetches.cursors.keySet()
+                  ? state.cursors.keySet()
                   : partitions;
           wanted.forEach(tp -> assigned(tp).moveTo(spec));
         });
@@ -145,10 +137,10 @@ public final class ReaderImpl implements Reader {
   }
 
   private Cursor assigned(TopicPartition partition) {
-    Cursor cursor = fetches.cursors.get(partition);
+    Cursor cursor = state.cursors.get(partition);
     if (cursor == null) {
       throw new InvalidArgumentException(
-          partition + " is not assigned to this reader; assigned are " + fetches.cursors.keySet());
+          partition + " is not assigned to this reader; assigned are " + state.cursors.keySet());
     }
     return cursor;
   }
@@ -158,7 +150,7 @@ public final class ReaderImpl implements Reader {
     fetches.pump();
     long deadline =
         Ticks.now() + TimeUnit.MILLISECONDS.toNanos(context.config().requestTimeoutMillis());
-    fetches.lock.lock();
+    state.lock.lock();
     try {
       while (true) {
         checkOpen();
@@ -180,12 +172,12 @@ public final class ReaderImpl implements Reader {
                   + " ms: "
                   + cursor.trouble);
         }
-        fetches.changed.awaitNanos(left);
+        state.changed.awaitNanos(left);
       }
     } catch (InterruptedException e) {
       throw interrupted("waiting for the position of " + partition);
     } finally {
-      fetches.lock.unlock();
+      state.lock.unlock();
     }
   }
 
@@ -215,11 +207,11 @@ public final class ReaderImpl implements Reader {
   @Override
   public List<ReceivedRecord> poll(long timeoutMillis) {
     Checks.atLeast("timeoutMillis", timeoutMillis, 0);
-    locked(() -> fetches.cursors.values().forEach(c -> c.processed = c.handed));
+    locked(() -> state.cursors.values().forEach(c -> c.processed = c.handed));
     fetches.pump();
     long deadline = Ticks.now() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     while (true) {
-      List<ReceivedRecord> records = collect();
+      List<ReceivedRecord> records = handover.collect();
       if (!records.isEmpty()) {
         fetches.pump();
         return records;
@@ -232,12 +224,12 @@ public final class ReaderImpl implements Reader {
 
   /** False when the poll is over; throws what needs a decision. */
   private boolean await(long deadlineNanos) {
-    fetches.lock.lock();
+    state.lock.lock();
     try {
       while (true) {
         checkOpen();
         boolean something = false;
-        for (Cursor cursor : fetches.cursors.values()) {
+        for (Cursor cursor : state.cursors.values()) {
           if (cursor.failure != null) {
             throw cursor.failure;
           }
@@ -253,151 +245,14 @@ public final class ReaderImpl implements Reader {
         if (left <= 0) {
           return false;
         }
-        fetches.changed.awaitNanos(left);
+        state.changed.awaitNanos(left);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return false;
     } finally {
-      fetches.lock.unlock();
+      state.lock.unlock();
     }
-  }
-
-  /** From each partition in turn, beginning with another one each time. */
-  private List<ReceivedRecord> collect() {
-    List<Cursor> cursors = fetches.all();
-    List<ReceivedRecord> records = new ArrayList<>();
-    if (cursors.isEmpty()) {
-      return records;
-    }
-    turn = (turn + 1) % cursors.size();
-    for (int i = 0; i < cursors.size() && records.size() < config.maxPollRecords(); i++) {
-      collect(cursors.get((turn + i) % cursors.size()), records);
-    }
-    return records;
-  }
-
-  private void collect(Cursor cursor, List<ReceivedRecord> out) {
-    long limit;
-    long handed;
-    int generation;
-    fetches.lock.lock();
-    try {
-      if (!cursor.hasPosition() || cursor.failure != null) {
-        return;
-      }
-      limit = cursor.deliverUpTo;
-      handed = cursor.handed;
-      generation = cursor.generation;
-    } finally {
-      fetches.lock.unlock();
-    }
-    while (out.size() < config.maxPollRecords() && handed < limit) {
-      Cursor.Decoded decoded = decoded(cursor);
-      if (decoded == null) {
-        break;
-      }
-      handed = handOver(cursor, decoded, handed, limit, out);
-      boolean exhausted = decoded.next == decoded.records.size();
-      fetches.lock.lock();
-      try {
-        if (cursor.generation != generation) {
-          return;
-        }
-        if (exhausted) {
-          handed = Math.max(handed, decoded.chunk.nextOffset());
-          cursor.chunks.pollFirst();
-          cursor.heldBytes -= decoded.chunk.bytes();
-          cursor.current = null;
-        }
-        cursor.handed = handed;
-      } finally {
-        fetches.lock.unlock();
-      }
-      if (!exhausted) {
-        break;
-      }
-    }
-  }
-
-  private long handOver(
-      Cursor cursor,
-      Cursor.Decoded decoded,
-      long handedBefore,
-      long limit,
-      List<ReceivedRecord> out) {
-    long handed = handedBefore;
-    List<RecordView> records = decoded.records;
-    while (decoded.next < records.size() && out.size() < config.maxPollRecords()) {
-      RecordView record = records.get(decoded.next);
-      if (record.offset() >= limit) {
-        // Also where offsets before it are missing: what comes next is kept back.
-        return limit;
-      }
-      decoded.next++;
-      if (record.offset() >= handed) {
-        out.add(
-            new ReceivedRecord(
-                cursor.partition.topic(),
-                cursor.partition.partition(),
-                record.offset(),
-                record.timestamp(),
-                record.key(),
-                record.value(),
-                record.headers()));
-        handed = record.offset() + 1;
-      }
-    }
-    return handed;
-  }
-
-  /** The batch to hand over from; null when there is none, or it cannot be read. */
-  private Cursor.Decoded decoded(Cursor cursor) {
-    if (cursor.current != null) {
-      return cursor.current;
-    }
-    Cursor.Chunk chunk;
-    fetches.lock.lock();
-    try {
-      chunk = cursor.chunks.peekFirst();
-    } finally {
-      fetches.lock.unlock();
-    }
-    if (chunk == null) {
-      return null;
-    }
-    try {
-      List<RecordView> records =
-          BatchReader.records(chunk.batch().duplicate(), config.maxDecompressedBytes());
-      cursor.current = new Cursor.Decoded(chunk, records);
-      return cursor.current;
-    } catch (InvalidBatchException e) {
-      unreadable(cursor, chunk, e);
-      return null;
-    }
-  }
-
-  /** Damage on the way or on one replica's disk is gone after another fetch. */
-  private void unreadable(Cursor cursor, Cursor.Chunk chunk, InvalidBatchException e) {
-    locked(
-        () -> {
-          cursor.badTries = cursor.badOffset == chunk.baseOffset() ? cursor.badTries + 1 : 1;
-          cursor.badOffset = chunk.baseOffset();
-          LOG.warn(
-              "batch at {} of {} cannot be read (try {}): {}",
-              chunk.baseOffset(),
-              cursor.partition,
-              cursor.badTries,
-              e.getMessage());
-          cursor.fetchAgain();
-          if (cursor.badTries >= BAD_BATCH_TRIES || e.code() == ErrorCode.UNREADABLE_BATCH) {
-            fetches.fail(
-                cursor,
-                new UnreadableBatchException(
-                    cursor.partition, chunk.baseOffset(), chunk.nextOffset(), e));
-          }
-        });
-    fetches.pump();
   }
 
   // ------------------------------------------------------------------------------ the rest
@@ -405,52 +260,57 @@ public final class ReaderImpl implements Reader {
   @Override
   public void wakeup() {
     woken.set(true);
-    fetches.lock.lock();
+    state.lock.lock();
     try {
-      fetches.changed.signalAll();
+      state.changed.signalAll();
     } finally {
-      fetches.lock.unlock();
+      state.lock.unlock();
     }
   }
 
   @Override
   public long recordsLost() {
-    return fetches.recordsLost();
+    state.lock.lock();
+    try {
+      return state.recordsLost;
+    } finally {
+      state.lock.unlock();
+    }
   }
 
   @Override
   public String health() {
     StringBuilder text = new StringBuilder();
-    fetches.lock.lock();
+    state.lock.lock();
     try {
-      if (fetches.cursors.isEmpty()) {
+      if (state.cursors.isEmpty()) {
         return "nothing is assigned";
       }
       long now = Ticks.now();
-      for (Cursor cursor : fetches.cursors.values()) {
+      for (Cursor cursor : state.cursors.values()) {
         if (text.length() > 0) {
           text.append('\n');
         }
         text.append(HealthText.of(cursor, now));
       }
     } finally {
-      fetches.lock.unlock();
+      state.lock.unlock();
     }
     return text.toString();
   }
 
   private void locked(Runnable action) {
-    fetches.lock.lock();
+    state.lock.lock();
     try {
       checkOpen();
       action.run();
     } finally {
-      fetches.lock.unlock();
+      state.lock.unlock();
     }
   }
 
   private void checkOpen() {
-    if (fetches.isClosed()) {
+    if (state.isClosed()) {
       throw new ClientClosedException("the reader is closed", Outcome.NOT_DONE);
     }
   }
