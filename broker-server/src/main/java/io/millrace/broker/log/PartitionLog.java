@@ -3,7 +3,9 @@ package io.millrace.broker.log;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -284,14 +286,27 @@ public final class PartitionLog implements AutoCloseable {
     return reading(null, view -> reader.offsetForTimestamp(view, timestampMillis, endOffset));
   }
 
-  /** Runs a lookup; an index that turns out to be wrong is made again from its segment, once. */
+  /**
+   * Runs a lookup; an index that turns out to be wrong is made again from its segment. A power loss
+   * can have damaged the indexes of several segments, so this goes on until each was made once.
+   */
   private <T> T reading(T ifClosed, Read<T> read) throws IOException {
-    IndexDamagedException damage;
-    try {
-      return attempt(ifClosed, read);
-    } catch (IndexDamagedException e) {
-      damage = e;
+    Set<Segment> rebuilt = new HashSet<>();
+    while (true) {
+      try {
+        return attempt(ifClosed, read);
+      } catch (IndexDamagedException damage) {
+        if (!rebuilt.add(damage.segment())) {
+          LogView view = core.view();
+          throw new LogDamagedException(
+              directory(), view.firstIndex(), view.lastIndex(), false, damage.getMessage());
+        }
+        rebuildUnlessClosed(damage);
+      }
     }
+  }
+
+  private void rebuildUnlessClosed(IndexDamagedException damage) throws IOException {
     writing.lock();
     try {
       if (!core.isClosed()) {
@@ -299,13 +314,6 @@ public final class PartitionLog implements AutoCloseable {
       }
     } finally {
       writing.unlock();
-    }
-    try {
-      return attempt(ifClosed, read);
-    } catch (IndexDamagedException e) {
-      LogView view = core.view();
-      throw new LogDamagedException(
-          directory(), view.firstIndex(), view.lastIndex(), false, e.getMessage());
     }
   }
 

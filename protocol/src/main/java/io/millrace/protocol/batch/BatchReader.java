@@ -88,7 +88,11 @@ public final class BatchReader {
     }
     boolean appendTime = (header.attributes() & BatchHeader.LOG_APPEND_TIME_BIT) != 0;
     RecordParser in =
-        new RecordParser(payload, header.nextOffset(), "batch at " + header.baseOffset());
+        new RecordParser(
+            payload,
+            ErrorCode.UNREADABLE_BATCH,
+            "batch at " + header.baseOffset(),
+            header.nextOffset());
     List<RecordView> records = new ArrayList<>(count);
     int previousDelta = -1;
     for (int i = 0; i < count; i++) {

@@ -118,7 +118,7 @@ public final class BatchValidator {
               + timestamp
               + " must be -1 or in 0.."
               + limits.maxTimestamp()
-              + " (milliseconds since the epoch, at most a day ahead): check the clock");
+              + " (milliseconds since the epoch): check the clock");
     }
   }
 

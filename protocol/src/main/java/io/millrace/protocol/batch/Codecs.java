@@ -8,8 +8,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
-import java.util.Arrays;
-import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import net.jpountz.lz4.LZ4FrameInputStream;
 import net.jpountz.lz4.LZ4FrameOutputStream;
@@ -24,8 +22,6 @@ import net.jpountz.lz4.LZ4FrameOutputStream;
 final class Codecs {
 
   private static final int STREAM_BUFFER_BYTES = 8 << 10;
-  private static final int FIRST_OUTPUT_BYTES = 64 << 10;
-  private static final int USUAL_RATIO = 4;
 
   private Codecs() {}
 
@@ -97,17 +93,8 @@ final class Codecs {
     try {
       ByteBuffer result =
           switch (codec) {
-            case GZIP ->
-                drain(
-                    new GZIPInputStream(
-                        new ByteArrayInputStream(bytes, from, length), STREAM_BUFFER_BYTES),
-                    length,
-                    maxBytes);
-            case LZ4 ->
-                drain(
-                    new LZ4FrameInputStream(new ByteArrayInputStream(bytes, from, length)),
-                    length,
-                    maxBytes);
+            case GZIP -> GzipFormat.decompress(bytes, from, length, maxBytes);
+            case LZ4 -> unlz4(bytes, from, length, maxBytes);
             case SNAPPY -> SnappyFraming.decompress(bytes, from, length, maxBytes);
             case ZSTD -> unzstd(bytes, from, length, maxBytes);
             case NONE -> throw new IllegalArgumentException("nothing to do for codec none");
@@ -135,37 +122,30 @@ final class Codecs {
     }
   }
 
-  /** First size of an output whose true size is not known. */
-  private static int firstCapacity(int compressedBytes, int maxBytes) {
-    long guess = Math.max(FIRST_OUTPUT_BYTES, (long) compressedBytes * USUAL_RATIO);
-    return (int) Math.min(maxBytes, guess);
-  }
-
-  /** Null when the stream holds more than {@code maxBytes}. */
-  private static ByteBuffer drain(InputStream stream, int compressedBytes, int maxBytes)
+  /** Null when the result is over {@code maxBytes}. */
+  private static ByteBuffer unlz4(byte[] bytes, int from, int length, int maxBytes)
       throws IOException {
-    try (stream) {
-      byte[] out = new byte[firstCapacity(compressedBytes, maxBytes)];
-      int size = 0;
+    // One frame, as Kafka reads it: each further one could claim two new block buffers.
+    try (InputStream lz4 =
+        new LZ4FrameInputStream(new ByteArrayInputStream(bytes, from, length), true)) {
+      BoundedBytes out = BoundedBytes.forOutputOf(length, maxBytes);
       while (true) {
-        int room = out.length - size;
-        if (room == 0) {
-          int next = stream.read();
+        if (out.room() == 0) {
+          int next = lz4.read();
           if (next < 0) {
-            return ByteBuffer.wrap(out, 0, size);
+            return out.toBuffer();
           }
-          if (out.length == maxBytes) {
+          if (!out.ensureRoom(1)) {
             return null;
           }
-          out = Arrays.copyOf(out, (int) Math.min(maxBytes, Math.max(64L, out.length * 2L)));
-          out[size++] = (byte) next;
-          continue;
+          out.array()[out.size()] = (byte) next;
+          out.advance(1);
         }
-        int read = stream.read(out, size, room);
+        int read = lz4.read(out.array(), out.size(), out.room());
         if (read < 0) {
-          return ByteBuffer.wrap(out, 0, size);
+          return out.toBuffer();
         }
-        size += read;
+        out.advance(read);
       }
     }
   }
@@ -177,21 +157,23 @@ final class Codecs {
     if (stated > maxBytes) {
       return null;
     }
-    int capacity = stated > 0 ? (int) stated : firstCapacity(length, maxBytes);
+    BoundedBytes out =
+        stated > 0
+            ? new BoundedBytes((int) stated, maxBytes)
+            : BoundedBytes.forOutputOf(length, maxBytes);
     // In one call, so that the output is the window: a frame cannot make us take a window buffer.
     while (true) {
-      byte[] out = new byte[capacity];
       try {
-        int size = (int) Zstd.decompressByteArray(out, 0, capacity, bytes, from, length);
-        return ByteBuffer.wrap(out, 0, size);
+        int size = (int) Zstd.decompressByteArray(out.array(), 0, out.room(), bytes, from, length);
+        out.advance(size);
+        return out.toBuffer();
       } catch (ZstdException e) {
         if (e.getErrorCode() != Zstd.errDstSizeTooSmall()) {
           throw new IOException(e.getMessage(), e);
         }
-        if (capacity == maxBytes) {
+        if (!out.ensureRoom(out.room() + 1)) {
           return null;
         }
-        capacity = (int) Math.min(maxBytes, Math.max(64L, capacity * 2L));
       }
     }
   }

@@ -92,7 +92,11 @@ public final class ControlBatch {
               + header.lastOffsetDelta());
     }
     RecordParser body =
-        new RecordParser(BatchChecks.records(batch), header.nextOffset(), "control batch");
+        new RecordParser(
+            BatchChecks.records(batch),
+            ErrorCode.INVALID_BATCH,
+            "control batch",
+            header.nextOffset());
     body.beginRecord();
     byte attributes = body.readByte();
     long deltas = body.readVarlong() | body.readVarint();

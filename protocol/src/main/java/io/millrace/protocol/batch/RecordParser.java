@@ -31,14 +31,20 @@ final class RecordParser {
   private static final int MIN_HEADER_BYTES = 2;
 
   private final ByteBuffer in;
+  private final ErrorCode code;
   private final long nextOffset;
   private final String what;
+  private final int batchEnd;
   private int recordEnd;
-  private int batchEnd;
 
-  /** Reads from the position of {@code in}, which it moves, to its limit. */
-  RecordParser(ByteBuffer in, long nextOffset, String what) {
+  /**
+   * Reads from the position of {@code in}, which it moves, to its limit.
+   *
+   * @param code of the errors; {@code what} and {@code nextOffset} are for them too
+   */
+  RecordParser(ByteBuffer in, ErrorCode code, String what, long nextOffset) {
     this.in = in;
+    this.code = code;
     this.nextOffset = nextOffset;
     this.what = what;
     this.batchEnd = in.limit();
@@ -134,8 +140,7 @@ final class RecordParser {
   }
 
   InvalidBatchException error(String text) {
-    return new InvalidBatchException(
-        ErrorCode.UNREADABLE_BATCH, what + ": " + text, nextOffset, null);
+    return new InvalidBatchException(code, what + ": " + text, nextOffset, null);
   }
 
   private void need(int bytes) throws InvalidBatchException {

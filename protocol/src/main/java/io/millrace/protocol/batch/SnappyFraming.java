@@ -45,13 +45,11 @@ final class SnappyFraming {
   static ByteBuffer decompress(byte[] source, int from, int length, int maxBytes)
       throws IOException {
     int end = from + length;
+    BoundedBytes out = BoundedBytes.forOutputOf(length, maxBytes);
     if (!isHeader(source, from, end)) {
-      byte[] out = append(source, from, length, new byte[0], 0, maxBytes);
-      return out == null ? null : ByteBuffer.wrap(out);
+      return append(source, from, length, out) ? out.toBuffer() : null;
     }
     ByteBuffer in = ByteBuffer.wrap(source);
-    byte[] out = new byte[0];
-    int size = 0;
     int at = from;
     while (at < end) {
       if (isHeader(source, at, end)) {
@@ -63,15 +61,12 @@ final class SnappyFraming {
       if (bytes < 0 || bytes > end - at) {
         throw new IOException("snappy block of " + bytes + " bytes is not whole");
       }
-      int blockBytes = uncompressedLength(source, at, bytes);
-      out = append(source, at, bytes, out, size, maxBytes);
-      if (out == null) {
+      if (!append(source, at, bytes, out)) {
         return null;
       }
-      size += blockBytes;
       at += bytes;
     }
-    return ByteBuffer.wrap(out, 0, size);
+    return out.toBuffer();
   }
 
   private static boolean isHeader(byte[] source, int at, int end) {
@@ -79,27 +74,17 @@ final class SnappyFraming {
         && Arrays.equals(source, at, at + MAGIC.length, MAGIC, 0, MAGIC.length);
   }
 
-  /** Decompresses one block behind {@code size} bytes of {@code out}, or of a larger copy of it. */
-  private static byte[] append(byte[] source, int at, int bytes, byte[] out, int size, int maxBytes)
+  /** Decompresses one block; false when it is over the limit. */
+  private static boolean append(byte[] source, int at, int bytes, BoundedBytes out)
       throws IOException {
-    int blockBytes = uncompressedLength(source, at, bytes);
-    if (blockBytes > maxBytes - size) {
-      return null;
-    }
-    byte[] target = out;
-    if (blockBytes > out.length - size) {
-      long doubled = Math.max((long) size + blockBytes, out.length * 2L);
-      target = Arrays.copyOf(out, (int) Math.min(maxBytes, doubled));
-    }
-    Snappy.uncompress(source, at, bytes, target, size);
-    return target;
-  }
-
-  private static int uncompressedLength(byte[] source, int at, int bytes) throws IOException {
-    int length = bytes == 0 ? -1 : Snappy.uncompressedLength(source, at, bytes);
-    if (length < 0) {
+    int blockBytes = bytes == 0 ? -1 : Snappy.uncompressedLength(source, at, bytes);
+    if (blockBytes < 0) {
       throw new IOException("snappy block of " + bytes + " bytes states no valid length");
     }
-    return length;
+    if (!out.ensureRoom(blockBytes)) {
+      return false;
+    }
+    out.advance(Snappy.uncompress(source, at, bytes, out.array(), out.size()));
+    return true;
   }
 }

@@ -28,6 +28,8 @@ import io.millrace.protocol.message.ProduceRequest;
 import io.millrace.protocol.message.ProduceResponse;
 import io.millrace.protocol.message.RaftHeader;
 import io.millrace.protocol.message.RaftResponseHeader;
+import io.millrace.protocol.message.TransferLeaderRequest;
+import io.millrace.protocol.message.TransferLeaderResponse;
 
 /**
  * Every kind of request, with the messages of its header. Codes below 100 are for clients, from 100
@@ -47,7 +49,8 @@ public enum ApiKind {
   PEER_HELLO(100, PeerHelloRequest.parser(), PeerHelloResponse.parser()),
   RAFT(101, RaftHeader.parser(), RaftResponseHeader.parser()),
   METADATA_COMMAND(102, MetadataCommandHeader.parser(), MetadataCommandResponse.parser()),
-  LEADER_ANNOUNCEMENT(103, LeaderAnnouncement.parser(), LeaderAnnouncementResponse.parser());
+  LEADER_ANNOUNCEMENT(103, LeaderAnnouncement.parser(), LeaderAnnouncementResponse.parser()),
+  TRANSFER_LEADER(104, TransferLeaderRequest.parser(), TransferLeaderResponse.parser());
 
   private static final ApiKind[] BY_CODE = new ApiKind[128];
 

@@ -58,6 +58,14 @@ public final class FrameDecoder extends ByteToMessageDecoder {
     setCumulator(this::cumulate);
   }
 
+  /**
+   * Size of the frame whose rest is still missing, with its prefix; 0 between frames and while the
+   * prefix is incomplete. The owner of the channel can reserve memory for it before reading on.
+   */
+  public int pendingFrameBytes() {
+    return pendingFrameBytes;
+  }
+
   private ByteBuf cumulate(ByteBufAllocator alloc, ByteBuf cumulation, ByteBuf in) {
     ByteBuf target = cumulation;
     int missing = pendingFrameBytes - cumulation.readableBytes();

@@ -1,0 +1,220 @@
+package io.millrace.broker;
+
+import io.millrace.broker.net.NetworkConfig;
+import io.millrace.broker.raft.RaftSettings;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Properties;
+import java.util.SortedMap;
+import java.util.StringJoiner;
+import java.util.TreeMap;
+
+/**
+ * The checked configuration of one broker. Immutable; made before anything starts, so a broker that
+ * runs has sensible values only. Errors: {@link ConfigException} with one line naming key, value
+ * and limit.
+ *
+ * @param clusterId the cluster that the data directory must belong to, empty for any
+ * @param clusterBrokers addresses of the initial brokers by id
+ * @param appendInflightBytes batches accepted and not yet replicated, over all partitions
+ * @param fetchResponseBytes record batches in answers to fetches that are not sent
+ * @param effective every key with its value in use and where the value came from, for printing
+ */
+public record BrokerConfig(
+    int brokerId,
+    String clusterId,
+    HostPort listen,
+    HostPort advertised,
+    Path dataDir,
+    SortedMap<Integer, HostPort> clusterBrokers,
+    NetworkConfig network,
+    long appendInflightBytes,
+    long fetchResponseBytes,
+    RaftSettings raft,
+    Map<ConfigKey, Effective> effective) {
+
+  public static final int MAX_BROKER_ID = 65_535;
+  private static final long MIN_DEFAULT_FETCH_BYTES = 64L * 1024 * 1024;
+
+  /** A value in use and its origin. */
+  public record Effective(String value, Origin origin) {}
+
+  /** Where a value came from. */
+  public enum Origin {
+    DEFAULT,
+    FILE;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(java.util.Locale.ROOT);
+    }
+  }
+
+  public BrokerConfig {
+    range(ConfigKey.BROKER_ID, brokerId, 1, MAX_BROKER_ID);
+    if (advertised.isWildcard()) {
+      throw new IllegalArgumentException(
+          "advertised = "
+              + advertised
+              + " names every interface, so nobody could connect to it. Set advertised to an"
+              + " address that clients and the other brokers can reach");
+    }
+    if (advertised.port() == 0 && listen.port() != 0) {
+      throw new IllegalArgumentException(
+          "advertised = " + advertised + " has port 0; that is only possible with listen port 0");
+    }
+    clusterBrokers.forEach(
+        (id, address) -> {
+          range(ConfigKey.CLUSTER_BROKERS, id, 1, MAX_BROKER_ID);
+          if (address.isWildcard() || address.port() == 0) {
+            throw new IllegalArgumentException(
+                "cluster.brokers has "
+                    + id
+                    + "@"
+                    + address
+                    + ", which cannot be connected to. Give a host and a port that others reach");
+          }
+        });
+    HostPort own = clusterBrokers.get(brokerId);
+    if (own != null && advertised.port() != 0 && !own.equals(advertised)) {
+      throw new IllegalArgumentException(
+          "cluster.brokers has "
+              + brokerId
+              + "@"
+              + own
+              + " for this broker, but it advertises "
+              + advertised
+              + ". Make the two equal");
+    }
+    range(
+        ConfigKey.APPEND_INFLIGHT_BYTES,
+        appendInflightBytes,
+        network.maxFrameBytes(),
+        Long.MAX_VALUE);
+    range(
+        ConfigKey.FETCH_RESPONSE_BYTES,
+        fetchResponseBytes,
+        network.maxFrameBytes(),
+        Long.MAX_VALUE);
+    clusterBrokers = Collections.unmodifiableSortedMap(new TreeMap<>(clusterBrokers));
+    effective =
+        effective.isEmpty() ? Map.of() : Collections.unmodifiableMap(new EnumMap<>(effective));
+  }
+
+  /** Reads and checks a properties file (UTF-8). */
+  public static BrokerConfig load(Path file) {
+    Properties properties = new Properties();
+    try (BufferedReader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+      properties.load(reader);
+    } catch (NoSuchFileException missing) {
+      throw new ConfigException("configuration file " + file + " does not exist", missing);
+    } catch (IOException | IllegalArgumentException unreadable) {
+      throw new ConfigException(
+          "configuration file " + file + " cannot be read: " + unreadable.getMessage(), unreadable);
+    }
+    try {
+      return of(properties, Runtime.getRuntime().maxMemory());
+    } catch (ConfigException wrong) {
+      throw new ConfigException(file + ": " + wrong.getMessage(), wrong);
+    }
+  }
+
+  /** Checks the given properties; defaults that depend on memory use the stated heap. */
+  public static BrokerConfig of(Properties properties, long maxHeapBytes) {
+    try {
+      return parse(new ConfigValues(properties), maxHeapBytes);
+    } catch (IllegalArgumentException wrong) {
+      throw new ConfigException(wrong.getMessage(), wrong);
+    }
+  }
+
+  private static BrokerConfig parse(ConfigValues values, long maxHeapBytes) {
+    int brokerId = values.integer(ConfigKey.BROKER_ID, 0);
+    HostPort listen = values.address(ConfigKey.LISTEN, null);
+    HostPort advertised = values.address(ConfigKey.ADVERTISED, listen);
+    Path dataDir = Path.of(values.text(ConfigKey.DATA_DIR)).toAbsolutePath().normalize();
+    SortedMap<Integer, HostPort> brokers = values.brokers(ConfigKey.CLUSTER_BROKERS);
+    int maxFrameBytes =
+        (int)
+            Math.min(
+                Integer.MAX_VALUE,
+                values.bytes(ConfigKey.MAX_FRAME_BYTES, NetworkConfig.DEFAULT_MAX_FRAME_BYTES));
+    NetworkConfig network =
+        new NetworkConfig(
+            values.integer(ConfigKey.NETWORK_CLIENT_THREADS, NetworkConfig.defaultClientThreads()),
+            values.integer(ConfigKey.NETWORK_PEER_THREADS, NetworkConfig.DEFAULT_PEER_THREADS),
+            maxFrameBytes,
+            values.integer(ConfigKey.MAX_CONNECTIONS, NetworkConfig.DEFAULT_MAX_CONNECTIONS),
+            values.bytes(
+                ConfigKey.NETWORK_IN_BYTES,
+                NetworkConfig.defaultInBytes(maxHeapBytes, maxFrameBytes)),
+            values.bytes(ConfigKey.NETWORK_OUT_BYTES, NetworkConfig.defaultOutBytes(maxHeapBytes)),
+            (int)
+                Math.min(
+                    Integer.MAX_VALUE,
+                    values.bytes(
+                        ConfigKey.CONNECTION_OUT_BYTES,
+                        NetworkConfig.DEFAULT_OUT_BYTES_PER_CONNECTION)),
+            values.integer(
+                ConfigKey.CONNECTION_REQUESTS, NetworkConfig.DEFAULT_REQUESTS_PER_CONNECTION),
+            values.integer(
+                ConfigKey.HANDSHAKE_TIMEOUT_MILLIS, NetworkConfig.DEFAULT_HANDSHAKE_MILLIS),
+            values.integer(ConfigKey.STALL_TIMEOUT_MILLIS, NetworkConfig.DEFAULT_STALL_MILLIS));
+    long appendInflightBytes =
+        values.bytes(
+            ConfigKey.APPEND_INFLIGHT_BYTES, Math.max(maxHeapBytes / 8, 2L * maxFrameBytes));
+    return new BrokerConfig(
+        brokerId,
+        values.optionalText(ConfigKey.CLUSTER_ID),
+        listen,
+        advertised,
+        dataDir,
+        brokers,
+        network,
+        appendInflightBytes,
+        values.bytes(
+            ConfigKey.FETCH_RESPONSE_BYTES, Math.max(maxHeapBytes / 4, MIN_DEFAULT_FETCH_BYTES)),
+        raftSettings(values),
+        values.effective());
+  }
+
+  private static RaftSettings raftSettings(ConfigValues values) {
+    int electionTimeoutMillis =
+        values.integer(
+            ConfigKey.RAFT_ELECTION_TIMEOUT_MILLIS, RaftSettings.DEFAULT_ELECTION_TIMEOUT_MILLIS);
+    range(ConfigKey.RAFT_ELECTION_TIMEOUT_MILLIS, electionTimeoutMillis, 100, 60_000);
+    long checkpointBytes =
+        values.bytes(ConfigKey.CHECKPOINT_BYTES, RaftSettings.DEFAULT_CHECKPOINT_BYTES);
+    range(ConfigKey.CHECKPOINT_BYTES, checkpointBytes, 64 * 1024, Long.MAX_VALUE);
+    int checkpointMillis =
+        values.integer(
+            ConfigKey.CHECKPOINT_INTERVAL_MILLIS, (int) RaftSettings.DEFAULT_CHECKPOINT_MILLIS);
+    range(ConfigKey.CHECKPOINT_INTERVAL_MILLIS, checkpointMillis, 100, 3_600_000);
+    return new RaftSettings(electionTimeoutMillis, checkpointBytes, checkpointMillis);
+  }
+
+  /** One line per key, in the order of the reference: {@code key = value (origin)}. */
+  public String describe() {
+    StringJoiner lines = new StringJoiner("\n");
+    effective.forEach(
+        (key, entry) -> lines.add(key.key() + " = " + entry.value() + " (" + entry.origin() + ")"));
+    return lines.toString();
+  }
+
+  private static void range(ConfigKey key, long value, long min, long max) {
+    if (value < min || value > max) {
+      throw new IllegalArgumentException(
+          key.key()
+              + " = "
+              + value
+              + (value < min ? " is below the least value " + min : " is above the limit " + max));
+    }
+  }
+}

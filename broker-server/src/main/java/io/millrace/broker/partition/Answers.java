@@ -1,0 +1,54 @@
+package io.millrace.broker.partition;
+
+import io.millrace.protocol.message.ProduceResult;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Answers that are decided under a lock and given when no lock is held.
+ *
+ * <p>Threads: one.
+ */
+final class Answers {
+
+  private static final Logger log = LoggerFactory.getLogger(Answers.class);
+
+  private record Answer(Consumer<ProduceResult> done, ProduceResult result) {}
+
+  private final List<Answer> answers = new ArrayList<>(2);
+
+  void add(Consumer<ProduceResult> done, ProduceResult result) {
+    if (done != null) {
+      answers.add(new Answer(done, result));
+    }
+  }
+
+  void addAll(List<Consumer<ProduceResult>> waiting, ProduceResult result) {
+    waiting.forEach(done -> add(done, result));
+  }
+
+  void moveTo(Answers others) {
+    others.answers.addAll(answers);
+    answers.clear();
+  }
+
+  void give() {
+    answers.forEach(answer -> give(answer.done, answer.result));
+    answers.clear();
+  }
+
+  /**
+   * Gives one answer. A receiver that throws must not take the others, or the replica on whose
+   * thread this runs, with it.
+   */
+  static void give(Consumer<ProduceResult> done, ProduceResult result) {
+    try {
+      done.accept(result);
+    } catch (RuntimeException e) {
+      log.error("Could not hand over the result of a produce request", e);
+    }
+  }
+}

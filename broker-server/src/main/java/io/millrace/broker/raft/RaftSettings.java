@@ -1,0 +1,38 @@
+package io.millrace.broker.raft;
+
+/**
+ * What an operator can set of Raft; everything else is decided in {@link NodeOptionsFactory}.
+ *
+ * @param electionTimeoutMillis a follower that hears nothing from its leader for this time starts
+ *     an election; a pause of a healthy leader of nearly this length makes it resign
+ * @param checkpointBytes a replica writes a checkpoint after so many bytes of log
+ * @param checkpointMillis ... or after so long with anything new applied
+ */
+public record RaftSettings(
+    int electionTimeoutMillis, long checkpointBytes, long checkpointMillis) {
+
+  public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 1500;
+  public static final long DEFAULT_CHECKPOINT_BYTES = 64L * 1024 * 1024;
+  public static final long DEFAULT_CHECKPOINT_MILLIS = 60_000;
+
+  public RaftSettings {
+    require(
+        electionTimeoutMillis >= 100 && electionTimeoutMillis <= 60_000,
+        "election timeout",
+        electionTimeoutMillis,
+        "100 to 60000 ms");
+    require(checkpointBytes >= 1, "checkpoint bytes", checkpointBytes, "at least 1");
+    require(checkpointMillis >= 1, "checkpoint interval", checkpointMillis, "at least 1 ms");
+  }
+
+  public static RaftSettings defaults() {
+    return new RaftSettings(
+        DEFAULT_ELECTION_TIMEOUT_MILLIS, DEFAULT_CHECKPOINT_BYTES, DEFAULT_CHECKPOINT_MILLIS);
+  }
+
+  private static void require(boolean holds, String what, long value, String limit) {
+    if (!holds) {
+      throw new IllegalArgumentException(what + " is " + value + "; it must be " + limit);
+    }
+  }
+}

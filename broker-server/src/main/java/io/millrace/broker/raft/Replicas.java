@@ -1,0 +1,342 @@
+package io.millrace.broker.raft;
+
+import io.millrace.broker.log.FsyncPolicy;
+import io.millrace.broker.log.PartitionLog;
+import io.millrace.broker.log.SyncMark;
+import io.millrace.broker.raft.message.StoredHealth;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The replicas of one broker: starts them, keeps them running, and stops them.
+ *
+ * <p>A replica that ends by itself is started again after a pause that doubles up to half a minute,
+ * unless its files are damaged or its log differs from the leader's: then it stays down with its
+ * reason shown, until it is refilled.
+ *
+ * <p>Owns: a few threads for starting and stopping (both block), and the timer that fdatasyncs logs
+ * of policy {@code interval} and stores sync marks.
+ *
+ * <p>Threads: any.
+ */
+public final class Replicas implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(Replicas.class);
+
+  private static final int THREADS = 4;
+  private static final long FIRST_PAUSE_MILLIS = 500;
+  private static final long MAX_PAUSE_MILLIS = 30_000;
+  private static final long MARK_INTERVAL_MILLIS = 1000;
+  private static final long SYNC_TICK_MILLIS = 10;
+
+  private enum SlotState {
+    STARTING,
+    RUNNING,
+    /** Ended by itself; will be started again. */
+    WAITING,
+    /** Will not be started again by itself. */
+    NOT_STARTED,
+    STOPPED
+  }
+
+  /** One group on this broker over all its starts. Guarded by itself. */
+  private final class Slot {
+    final ReplicaSpec spec;
+    final StateMachineFactory factory;
+    volatile SlotState state = SlotState.STARTING;
+    volatile String reason = "starting";
+    long pauseMillis = FIRST_PAUSE_MILLIS;
+    boolean cutToMark;
+    volatile Replica replica;
+    volatile SyncMark storedMark;
+    long lastSyncMillis;
+
+    Slot(ReplicaSpec spec, StateMachineFactory factory) {
+      this.spec = spec;
+      this.factory = factory;
+    }
+  }
+
+  private final RaftContext context;
+  private final Map<String, Slot> slots = new ConcurrentHashMap<>();
+  private final ScheduledExecutorService lifecycle;
+  private final ScheduledExecutorService syncer;
+  private volatile boolean closed;
+
+  public Replicas(RaftContext context) {
+    this.context = context;
+    this.lifecycle = executor("replicas-" + context.brokerId() + "-", THREADS);
+    this.syncer = executor("log-sync-" + context.brokerId() + "-", 1);
+    syncer.scheduleWithFixedDelay(
+        this::syncIntervalLogs, SYNC_TICK_MILLIS, SYNC_TICK_MILLIS, TimeUnit.MILLISECONDS);
+    syncer.scheduleWithFixedDelay(
+        this::storeMarks, MARK_INTERVAL_MILLIS, MARK_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  private static ScheduledExecutorService executor(String prefix, int threads) {
+    AtomicInteger count = new AtomicInteger();
+    ScheduledThreadPoolExecutor executor =
+        new ScheduledThreadPoolExecutor(
+            threads,
+            task -> {
+              Thread thread = new Thread(task, prefix + count.incrementAndGet());
+              thread.setDaemon(true);
+              return thread;
+            });
+    executor.setRemoveOnCancelPolicy(true);
+    executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    return executor;
+  }
+
+  // ----------------------------------------------------------------------------- starting, stopping
+
+  /**
+   * Lets a replica run from now on; returns at once. Idempotent for a group that is here already.
+   */
+  public void start(ReplicaSpec spec, StateMachineFactory factory) {
+    Slot slot = new Slot(spec, factory);
+    if (!closed && slots.putIfAbsent(spec.name(), slot) == null) {
+      lifecycle.execute(() -> startNow(slot));
+    }
+  }
+
+  /** Shows a replica that must not run, with the reason. */
+  public void showNotStarted(ReplicaSpec spec, String reason) {
+    Slot slot = new Slot(spec, null);
+    slot.state = SlotState.NOT_STARTED;
+    slot.reason = reason;
+    Slot previous = slots.putIfAbsent(spec.name(), slot);
+    if (previous != null && previous.factory == null) {
+      synchronized (previous) {
+        previous.reason = reason;
+      }
+    }
+  }
+
+  /** Stops a replica and forgets it; done when its node has ended and its log is closed. */
+  public CompletableFuture<Void> stop(String name) {
+    Slot slot = slots.get(name);
+    if (slot == null) {
+      return CompletableFuture.completedFuture(null);
+    }
+    return CompletableFuture.runAsync(
+        () -> {
+          stopNow(slot);
+          slots.remove(name, slot);
+        },
+        lifecycle);
+  }
+
+  private void startNow(Slot slot) {
+    synchronized (slot) {
+      if (slot.state == SlotState.STOPPED || slot.replica != null) {
+        return;
+      }
+      slot.state = SlotState.STARTING;
+      try {
+        slot.replica =
+            Replica.start(
+                context, slot.spec, slot.factory, slot.cutToMark, f -> replicaFailed(slot, f));
+        slot.state = SlotState.RUNNING;
+        slot.reason = "";
+        slot.cutToMark = false;
+        slot.storedMark = context.votes().state(slot.spec.groupId()).mark();
+      } catch (ReplicaNotStartedException e) {
+        slot.reason = e.getMessage();
+        LOG.error("{}: not started: {}", slot.spec.name(), e.getMessage(), e.getCause());
+        if (e.retryable()) {
+          startLater(slot);
+        } else {
+          slot.state = SlotState.NOT_STARTED;
+        }
+      } catch (RuntimeException e) {
+        slot.reason = String.valueOf(e);
+        LOG.error("{}: not started", slot.spec.name(), e);
+        startLater(slot);
+      }
+    }
+  }
+
+  private void startLater(Slot slot) {
+    slot.state = SlotState.WAITING;
+    long pause = slot.pauseMillis;
+    slot.pauseMillis = Math.min(MAX_PAUSE_MILLIS, pause * 2);
+    if (!closed) {
+      lifecycle.schedule(() -> startNow(slot), pause, TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /** Called by the replica on any of its threads. */
+  private void replicaFailed(Slot slot, Replica.Failure failure) {
+    if (closed) {
+      return;
+    }
+    lifecycle.execute(
+        () -> {
+          synchronized (slot) {
+            if (slot.state == SlotState.STOPPED || slot.replica == null) {
+              return;
+            }
+            PartitionLog log = slot.replica.log();
+            slot.replica.stop();
+            slot.replica = null;
+            slot.reason = failure.reason();
+            afterFailure(slot, log);
+          }
+        });
+  }
+
+  private void afterFailure(Slot slot, PartitionLog log) {
+    String group = slot.spec.groupId();
+    if (context.votes().state(group).health() == StoredHealth.STORED_OK && log.failed()) {
+      // What a failed fsync covered is unknown and reading it back proves nothing. With "always"
+      // nothing above the sync mark was acknowledged, so cutting back to it is safe; with the other
+      // policies the cut part may have been.
+      if (slot.spec.logConfig().fsync() == FsyncPolicy.ALWAYS) {
+        slot.cutToMark = true;
+        saveMark(slot, log.syncMark());
+      } else {
+        saveNoVote(group, slot.reason);
+      }
+    }
+    if (context.votes().state(group).health() == StoredHealth.STORED_OK) {
+      startLater(slot);
+    } else {
+      slot.state = SlotState.NOT_STARTED;
+    }
+  }
+
+  private void saveMark(Slot slot, SyncMark mark) {
+    try {
+      if (mark != null) {
+        context.votes().saveMarks(Map.of(slot.spec.groupId(), mark));
+      }
+    } catch (IOException e) {
+      LOG.error("{}: its sync mark cannot be stored", slot.spec.name(), e);
+    }
+  }
+
+  private void saveNoVote(String group, String reason) {
+    try {
+      context.votes().saveHealth(group, StoredHealth.STORED_NO_VOTE, reason);
+    } catch (IOException e) {
+      LOG.error("{}: its health cannot be stored", group, e);
+    }
+  }
+
+  private void stopNow(Slot slot) {
+    synchronized (slot) {
+      slot.state = SlotState.STOPPED;
+      if (slot.replica != null) {
+        PartitionLog log = slot.replica.log();
+        slot.replica.stop();
+        slot.replica = null;
+        if (!log.failed()) {
+          saveMark(slot, log.syncMark());
+        }
+      }
+    }
+  }
+
+  // ----------------------------------------------------------------------------------- sync marks
+
+  private void syncIntervalLogs() {
+    long now = TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
+    for (Slot slot : slots.values()) {
+      Replica replica = slot.replica;
+      if (replica != null
+          && slot.spec.logConfig().fsync() == FsyncPolicy.INTERVAL
+          && now - slot.lastSyncMillis >= slot.spec.logConfig().fsyncIntervalMillis()
+          && replica.log().dirty()) {
+        slot.lastSyncMillis = now;
+        try {
+          replica.log().sync();
+        } catch (IOException | RuntimeException e) {
+          replica.storageFailed(e);
+        }
+      }
+    }
+  }
+
+  private void storeMarks() {
+    Map<String, SyncMark> changed = new HashMap<>();
+    List<Slot> touched = new ArrayList<>();
+    for (Slot slot : slots.values()) {
+      Replica replica = slot.replica;
+      SyncMark mark = replica == null ? null : replica.log().syncMark();
+      if (mark != null && !mark.equals(slot.storedMark)) {
+        changed.put(slot.spec.groupId(), mark);
+        slot.storedMark = mark;
+        touched.add(slot);
+      }
+    }
+    if (changed.isEmpty()) {
+      return;
+    }
+    try {
+      context.votes().saveMarks(changed);
+    } catch (IOException e) {
+      touched.forEach(slot -> slot.storedMark = null);
+      LOG.error("sync marks cannot be stored: {}", e.getMessage());
+    }
+  }
+
+  // --------------------------------------------------------------------------------------- status
+
+  /** The running replica of a group, or null. */
+  public Replica running(String name) {
+    Slot slot = slots.get(name);
+    return slot == null ? null : slot.replica;
+  }
+
+  /** True if no replica is starting or waiting to be started again. */
+  public boolean allSettled() {
+    return slots.values().stream()
+        .noneMatch(
+            slot -> slot.state == SlotState.STARTING || slot.state == SlotState.WAITING);
+  }
+
+  /**
+   * One replica as status shows it.
+   *
+   * @param running null if it does not run
+   * @param reason why it does not, empty if it does
+   */
+  public record View(ReplicaSpec spec, Replica running, StoredHealth health, String reason) {}
+
+  public List<View> views() {
+    List<View> views = new ArrayList<>();
+    for (Slot slot : slots.values()) {
+      StoredHealth health =
+          slot.factory == null
+              ? StoredHealth.STORED_NO_VOTE
+              : context.votes().state(slot.spec.groupId()).health();
+      views.add(new View(slot.spec, slot.replica, health, slot.replica == null ? slot.reason : ""));
+    }
+    return views;
+  }
+
+  /** Stops all replicas, several at once; returns when their logs are closed. */
+  @Override
+  public void close() {
+    closed = true;
+    syncer.shutdown();
+    List<CompletableFuture<Void>> stops = new ArrayList<>();
+    for (Slot slot : slots.values()) {
+      stops.add(CompletableFuture.runAsync(() -> stopNow(slot), lifecycle));
+    }
+    stops.forEach(CompletableFuture::join);
+    lifecycle.shutdown();
+  }
+}

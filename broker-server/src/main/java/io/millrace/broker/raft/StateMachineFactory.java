@@ -1,0 +1,17 @@
+package io.millrace.broker.raft;
+
+import io.millrace.broker.log.PartitionLog;
+import java.nio.ByteBuffer;
+
+/** Makes the state machine of a replica, anew for each start. */
+public interface StateMachineFactory {
+
+  /** Called before the replica's node starts; nothing may be proposed yet. */
+  ReplicaStateMachine create(RaftGroup group, PartitionLog log);
+
+  /** The log time in milliseconds that a TIME batch carries; any thread. */
+  long logTimeOf(ByteBuffer timeBatch);
+
+  /** The replica of this state machine has ended; it will be called no more. */
+  void ended(ReplicaStateMachine stateMachine);
+}

@@ -1,0 +1,151 @@
+package io.millrace.broker.raft.storage;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import io.millrace.broker.log.Disk;
+import io.millrace.broker.log.DiskFile;
+import io.millrace.broker.raft.message.Checkpoint;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.zip.CRC32C;
+
+/**
+ * The two newest checkpoints of a replica: everything it needs of the log before their index.
+ *
+ * <pre>
+ * offset size
+ * 0      4    magic "MRCP"
+ * 4      2    format version, 1
+ * 6      2    zero
+ * 8      4    length of the payload
+ * 12     4    CRC-32C of the payload
+ * 16     n    Checkpoint
+ * </pre>
+ *
+ * <p>Durability: {@link #write} returns after the file is fsynced, renamed over the older of the two
+ * generations, and the directory fsynced. A crash at any point leaves the newer one in place. The
+ * caller makes the log durable up to the checkpoint's index first.
+ *
+ * <p>Threads: one at a time.
+ */
+public final class CheckpointStore {
+
+  private static final int MAGIC = 0x4D524350;
+  private static final short VERSION = 1;
+  private static final int HEADER_BYTES = 16;
+  private static final String[] NAMES = {"checkpoint.0", "checkpoint.1"};
+  private static final String TEMPORARY = "checkpoint.tmp";
+
+  /** A generation that exists and cannot be used, with the reason. */
+  public record Damaged(Path file, String reason) {}
+
+  private final Disk disk;
+  private final Path directory;
+  private final List<Checkpoint> valid = new ArrayList<>();
+  private final List<Damaged> damaged = new ArrayList<>();
+  private int nextGeneration;
+
+  private CheckpointStore(Disk disk, Path directory) {
+    this.disk = disk;
+    this.directory = directory;
+  }
+
+  /**
+   * Reads both generations; changes nothing.
+   *
+   * @throws IOException if a file cannot be read, or was written by a newer version
+   */
+  public static CheckpointStore open(Disk disk, Path directory) throws IOException {
+    CheckpointStore store = new CheckpointStore(disk, directory);
+    long newest = -1;
+    for (int generation = 0; generation < NAMES.length; generation++) {
+      Path path = directory.resolve(NAMES[generation]);
+      Checkpoint checkpoint = disk.exists(path) ? store.read(path) : null;
+      if (checkpoint != null) {
+        store.valid.add(checkpoint);
+        if (checkpoint.getIndex() > newest) {
+          newest = checkpoint.getIndex();
+          store.nextGeneration = 1 - generation;
+        }
+      }
+    }
+    store.valid.sort(Comparator.comparingLong(Checkpoint::getIndex).reversed());
+    return store;
+  }
+
+  private Checkpoint read(Path path) throws IOException {
+    ByteBuffer all;
+    try (DiskFile file = disk.open(path, false)) {
+      all = ByteBuffer.allocate(Math.toIntExact(file.size()));
+      while (all.hasRemaining() && file.read(all, all.position()) >= 0) {
+        // Reads on until the file or the buffer ends.
+      }
+    }
+    all.flip();
+    if (all.remaining() < HEADER_BYTES || all.getInt(0) != MAGIC) {
+      damaged.add(new Damaged(path, "it has no checkpoint header"));
+      return null;
+    }
+    if (all.getShort(4) != VERSION) {
+      throw new IOException(
+          path
+              + " has format version "
+              + all.getShort(4)
+              + "; this broker knows version "
+              + VERSION
+              + ": start it with the newer broker that wrote it");
+    }
+    int length = all.getInt(8);
+    if (length != all.remaining() - HEADER_BYTES) {
+      damaged.add(
+          new Damaged(
+              path, "it holds " + (all.remaining() - HEADER_BYTES) + " of " + length + " bytes"));
+      return null;
+    }
+    ByteBuffer payload = all.slice(HEADER_BYTES, length);
+    if (crc(payload) != all.getInt(12)) {
+      damaged.add(new Damaged(path, "its CRC does not match"));
+      return null;
+    }
+    try {
+      return Checkpoint.parseFrom(payload);
+    } catch (InvalidProtocolBufferException e) {
+      damaged.add(new Damaged(path, "its content cannot be read: " + e.getMessage()));
+      return null;
+    }
+  }
+
+  /** The readable checkpoints, newest first. */
+  public List<Checkpoint> checkpoints() {
+    return List.copyOf(valid);
+  }
+
+  public List<Damaged> damaged() {
+    return List.copyOf(damaged);
+  }
+
+  public void write(Checkpoint checkpoint) throws IOException {
+    byte[] payload = checkpoint.toByteArray();
+    ByteBuffer out = ByteBuffer.allocate(HEADER_BYTES + payload.length);
+    out.putInt(MAGIC).putShort(VERSION).putShort((short) 0);
+    out.putInt(payload.length).putInt(crc(ByteBuffer.wrap(payload))).put(payload).flip();
+    Path temporary = directory.resolve(TEMPORARY);
+    try (DiskFile file = disk.open(temporary, true)) {
+      file.truncate(0);
+      file.write(out, 0);
+      file.sync();
+    }
+    disk.rename(temporary, directory.resolve(NAMES[nextGeneration]));
+    disk.syncDirectory(directory);
+    nextGeneration = 1 - nextGeneration;
+  }
+
+  private static int crc(ByteBuffer payload) {
+    CRC32C crc = new CRC32C();
+    crc.update(payload.duplicate());
+    return (int) crc.getValue();
+  }
+}

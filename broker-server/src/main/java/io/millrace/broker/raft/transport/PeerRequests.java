@@ -1,0 +1,150 @@
+package io.millrace.broker.raft.transport;
+
+import com.alipay.sofa.jraft.error.RaftError;
+import com.alipay.sofa.jraft.rpc.RpcRequests.ErrorResponse;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import io.millrace.protocol.message.RaftHeader;
+import io.millrace.protocol.message.RaftResponseHeader;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.PooledByteBufAllocator;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Where the Raft messages of authenticated peers come in.
+ *
+ * <p>Owns: a small pool shared by all groups. Requests of one group run one after the other in
+ * their order of arrival, which keeps the pipeline of a sender's entries intact; groups do not wait
+ * for each other.
+ *
+ * <p>Threads: {@link #handle} is called on event loops and never blocks. It consumes the payload.
+ */
+public final class PeerRequests implements AutoCloseable {
+
+  /** Sends one response on the connection on which the request came; any thread, once. */
+  public interface Responder {
+    /** Consumes the payload. */
+    void respond(RaftResponseHeader header, ByteBuf payload);
+  }
+
+  private static final int THREADS = 4;
+
+  private final NetworkFaults faults;
+  private final ExecutorService pool;
+  private final Map<String, GroupInbox> inboxes = new ConcurrentHashMap<>();
+
+  public PeerRequests(int brokerId, NetworkFaults faults) {
+    this.faults = faults;
+    AtomicInteger count = new AtomicInteger();
+    ThreadPoolExecutor executor =
+        new ThreadPoolExecutor(
+            THREADS,
+            THREADS,
+            10,
+            TimeUnit.SECONDS,
+            // Bounded by the senders' windows: at most the in-flight limit per group and sender.
+            new LinkedBlockingQueue<>(),
+            task -> {
+              Thread thread =
+                  new Thread(task, "raft-in-" + brokerId + "-" + count.incrementAndGet());
+              thread.setDaemon(true);
+              return thread;
+            });
+    executor.allowCoreThreadTimeOut(true);
+    this.pool = executor;
+  }
+
+  /** Lets a group receive; until {@link #remove} its peers can reach it. */
+  public void add(String groupId, RaftMessageHandler handler) {
+    GroupInbox previous = inboxes.putIfAbsent(groupId, new GroupInbox(handler, pool));
+    if (previous != null) {
+      throw new IllegalStateException("group " + groupId + " receives already");
+    }
+  }
+
+  /** Stops a group from receiving; what it accepted before still runs. */
+  public void remove(String groupId) {
+    inboxes.remove(groupId);
+  }
+
+  /**
+   * Handles one request.
+   *
+   * @param sender broker id that the connection was authenticated as
+   */
+  public void handle(int sender, RaftHeader header, ByteBuf payload, Responder responder) {
+    if (faults.drops(sender)) {
+      payload.release();
+      return;
+    }
+    RaftMessageType type = RaftMessageType.of(header.getType());
+    if (type == null || type.code() >= RaftMessageType.REQUEST_VOTE_RESPONSE.code()) {
+      payload.release();
+      refuse(responder, "Raft message of unknown type " + header.getType());
+      return;
+    }
+    GroupInbox inbox = inboxes.get(header.getGroup());
+    if (inbox == null) {
+      payload.release();
+      respond(
+          responder,
+          ErrorResponse.newBuilder()
+              .setErrorCode(RaftError.ENOENT.getNumber())
+              .setErrorMsg("group " + header.getGroup() + " does not run on this broker")
+              .build());
+      return;
+    }
+    inbox.execute(() -> parseAndHandle(inbox.handler(), sender, type, payload, responder));
+  }
+
+  private void parseAndHandle(
+      RaftMessageHandler handler,
+      int sender,
+      RaftMessageType type,
+      ByteBuf payload,
+      Responder responder) {
+    try {
+      Message request = RaftMessages.decode(type, payload);
+      // The handler copies every entry before it returns, so the payload can go then.
+      handler.handle(sender, request, response -> respond(responder, response));
+    } catch (InvalidProtocolBufferException e) {
+      refuse(responder, "unreadable " + type + ": " + e.getMessage());
+    } finally {
+      payload.release();
+    }
+  }
+
+  private static void respond(Responder responder, Message response) {
+    RaftMessageType type = RaftMessageType.of(response);
+    if (type == null) {
+      throw new IllegalStateException("no response type for " + response.getClass());
+    }
+    responder.respond(
+        RaftResponseHeader.newBuilder().setType(type.code()).build(),
+        RaftMessages.encode(PooledByteBufAllocator.DEFAULT, response));
+  }
+
+  private static void refuse(Responder responder, String text) {
+    respond(
+        responder,
+        ErrorResponse.newBuilder()
+            .setErrorCode(RaftError.EINVAL.getNumber())
+            .setErrorMsg(text)
+            .build());
+  }
+
+  /** Waits up to two seconds for what runs. */
+  @Override
+  public void close() throws InterruptedException {
+    pool.shutdown();
+    if (!pool.awaitTermination(2, TimeUnit.SECONDS)) {
+      pool.shutdownNow();
+    }
+  }
+}

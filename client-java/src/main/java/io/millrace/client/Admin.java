@@ -1,0 +1,43 @@
+package io.millrace.client;
+
+import io.millrace.protocol.message.BrokerStatusResponse;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Topics, offsets and the state of the cluster.
+ *
+ * <p>Threads: any; futures complete on the client's callback thread.
+ *
+ * <p>Errors: every call ends within the request timeout. Reads are repeated at other brokers.
+ * Creating and deleting are repeated only while they certainly did not happen; an outcome of
+ * UNKNOWN means: look with {@link #describeTopic}.
+ */
+public interface Admin {
+
+  CompletableFuture<TopicDescription> createTopic(TopicSpec spec);
+
+  CompletableFuture<Void> deleteTopic(String name);
+
+  /** Names, sorted. */
+  CompletableFuture<List<String>> listTopics();
+
+  /** Fails with {@link io.millrace.client.error.UnknownTopicException}. */
+  CompletableFuture<TopicDescription> describeTopic(String name);
+
+  CompletableFuture<ClusterDescription> describeCluster();
+
+  /** What one broker knows of itself; it is asked directly. */
+  CompletableFuture<BrokerStatusResponse> brokerStatus(int brokerId);
+
+  CompletableFuture<Map<TopicPartition, OffsetAndTime>> listOffsets(
+      Collection<TopicPartition> partitions, OffsetSpec spec);
+
+  /**
+   * @param timestampMillis of the record found by time, -1 = none
+   * @param term of the leader that answered
+   */
+  record OffsetAndTime(long offset, long timestampMillis, long term) {}
+}

@@ -1,0 +1,298 @@
+package io.millrace.client.admin;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Message;
+import io.millrace.client.Admin;
+import io.millrace.client.Checks;
+import io.millrace.client.ClusterDescription;
+import io.millrace.client.FsyncPolicy;
+import io.millrace.client.OffsetSpec;
+import io.millrace.client.TopicDescription;
+import io.millrace.client.TopicPartition;
+import io.millrace.client.TopicSpec;
+import io.millrace.client.error.InvalidArgumentException;
+import io.millrace.client.error.UnknownTopicException;
+import io.millrace.client.internal.ClientContext;
+import io.millrace.client.metadata.MetadataCache;
+import io.millrace.client.metadata.OffsetLookup;
+import io.millrace.client.net.Answer;
+import io.millrace.client.net.Api;
+import io.millrace.client.net.BrokerAddress;
+import io.millrace.protocol.error.ErrorCode;
+import io.millrace.protocol.error.MillraceException;
+import io.millrace.protocol.message.BrokerStatusRequest;
+import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.CreateTopicRequest;
+import io.millrace.protocol.message.DeleteTopicRequest;
+import io.millrace.protocol.message.MetadataRequest;
+import io.millrace.protocol.message.MetadataResponse;
+import io.millrace.protocol.message.TopicInfo;
+import io.millrace.protocol.message.TopicSettings;
+import io.netty.buffer.ByteBuf;
+import java.nio.ByteBuffer;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.function.Function;
+import java.util.function.LongFunction;
+
+/** The admin calls, each one request to any broker, to one broker, or to leaders. */
+public final class AdminImpl implements Admin {
+
+  private final ClientContext context;
+  private final MetadataCache metadata;
+  private final OffsetLookup offsets;
+
+  public AdminImpl(ClientContext context) {
+    this.context = context;
+    this.metadata = context.metadata();
+    this.offsets = new OffsetLookup(context.config(), context.connections(), metadata);
+  }
+
+  @Override
+  public CompletableFuture<TopicDescription> createTopic(TopicSpec spec) {
+    Checks.notNull("spec", spec);
+    TopicSettings.Builder settings =
+        TopicSettings.newBuilder()
+            .setPartitions(spec.partitions())
+            .setReplicas(spec.replicas())
+            .setFsyncIntervalMillis(spec.fsyncIntervalMillis())
+            .setSegmentBytes(spec.segmentBytes())
+            .setMaxRecordBytes(spec.maxRecordBytes());
+    if (spec.fsync() != null) {
+      settings.setFsync(spec.fsync().toWire());
+    }
+    return call(
+        Api.CREATE_TOPIC,
+        wait ->
+            CreateTopicRequest.newBuilder()
+                .setContext(metadata.context(wait))
+                .setName(spec.name())
+                .setSettings(settings)
+                .build(),
+        false,
+        response -> {
+          metadata.learned(response.getTopic(), response.getContext().getMetadataIndex());
+          return describe(response.getTopic());
+        });
+  }
+
+  @Override
+  public CompletableFuture<Void> deleteTopic(String name) {
+    Checks.topicName(name);
+    return call(
+        Api.DELETE_TOPIC,
+        wait ->
+            DeleteTopicRequest.newBuilder()
+                .setContext(metadata.context(wait))
+                .setName(name)
+                .build(),
+        false,
+        response -> {
+          metadata.sawIndex(response.getContext().getMetadataIndex());
+          return null;
+        });
+  }
+
+  @Override
+  public CompletableFuture<List<String>> listTopics() {
+    return metadata(
+        MetadataRequest.newBuilder(),
+        response -> response.getTopicsList().stream().map(TopicInfo::getName).sorted().toList());
+  }
+
+  @Override
+  public CompletableFuture<TopicDescription> describeTopic(String name) {
+    Checks.topicName(name);
+    return metadata(
+        MetadataRequest.newBuilder().addTopics(name),
+        response -> {
+          for (TopicInfo topic : response.getTopicsList()) {
+            if (topic.getName().equals(name)) {
+              if (topic.getError().getCode() == 0) {
+                return describe(topic);
+              }
+              if (topic.getError().getCode() != ErrorCode.UNKNOWN_TOPIC.number()) {
+                throw MillraceException.of(topic.getError());
+              }
+            }
+          }
+          throw new UnknownTopicException(name, "topic '" + name + "' does not exist");
+        });
+  }
+
+  @Override
+  public CompletableFuture<ClusterDescription> describeCluster() {
+    return metadata(
+        MetadataRequest.newBuilder().setBrokersOnly(true),
+        response ->
+            new ClusterDescription(
+                response.getClusterId(),
+                response.getMetadataLeader(),
+                response.getAnsweringBroker(),
+                response.getContext().getMetadataIndex(),
+                response.getBrokersList().stream()
+                    .map(
+                        b ->
+                            new ClusterDescription.Broker(
+                                b.getId(),
+                                b.getHost(),
+                                b.getPort(),
+                                b.getIncarnation(),
+                                b.getReachable()))
+                    .toList()));
+  }
+
+  @Override
+  public CompletableFuture<BrokerStatusResponse> brokerStatus(int brokerId) {
+    Checks.atLeast("brokerId", brokerId, 1);
+    CompletableFuture<BrokerStatusResponse> result = new CompletableFuture<>();
+    BrokerAddress known = metadata.view().broker(brokerId);
+    if (known != null) {
+      askStatus(brokerId, known, result);
+    } else {
+      metadata
+          .refresh()
+          .whenComplete(
+              (view, failure) -> {
+                if (failure != null) {
+                  complete(result, null, failure);
+                } else if (view.broker(brokerId) == null) {
+                  complete(
+                      result,
+                      null,
+                      new InvalidArgumentException(
+                          "no broker has id "
+                              + brokerId
+                              + "; known are "
+                              + view.brokers().keySet().stream().sorted().toList()));
+                } else {
+                  askStatus(brokerId, view.broker(brokerId), result);
+                }
+              });
+    }
+    return result;
+  }
+
+  private void askStatus(
+      int brokerId, BrokerAddress address, CompletableFuture<BrokerStatusResponse> result) {
+    int timeout = context.config().requestTimeoutMillis();
+    context
+        .connections()
+        .send(
+            address,
+            brokerId,
+            Api.BROKER_STATUS,
+            BrokerStatusRequest.newBuilder().setContext(metadata.context(timeout)).build(),
+            null,
+            timeout,
+            new Answer<>() {
+              @Override
+              public void done(BrokerStatusResponse response, ByteBuf payload) {
+                complete(result, response, null);
+              }
+
+              @Override
+              public void failed(MillraceException failure) {
+                complete(result, null, failure);
+              }
+            });
+  }
+
+  @Override
+  public CompletableFuture<Map<TopicPartition, OffsetAndTime>> listOffsets(
+      Collection<TopicPartition> partitions, OffsetSpec spec) {
+    Checks.notNull("spec", spec);
+    Map<TopicPartition, OffsetSpec> wanted = new LinkedHashMap<>();
+    Checks.notNull("partitions", partitions).forEach(tp -> wanted.put(tp, spec));
+    CompletableFuture<Map<TopicPartition, OffsetAndTime>> result = new CompletableFuture<>();
+    offsets
+        .lookUp(wanted, context.config().requestTimeoutMillis())
+        .whenComplete((found, failure) -> complete(result, found, failure));
+    return result;
+  }
+
+  private <T> CompletableFuture<T> metadata(
+      MetadataRequest.Builder request, Function<MetadataResponse, T> convert) {
+    return call(
+        Api.METADATA,
+        wait -> request.clone().setContext(metadata.context(wait)).build(),
+        true,
+        convert);
+  }
+
+  private <R extends Message, T> CompletableFuture<T> call(
+      Api<R> api,
+      LongFunction<? extends Message> request,
+      boolean idempotent,
+      Function<R, T> convert) {
+    CompletableFuture<T> result = new CompletableFuture<>();
+    metadata
+        .anyBroker()
+        .call(api, request, context.config().requestTimeoutMillis(), idempotent)
+        .thenApply(convert)
+        .whenComplete((value, failure) -> complete(result, value, failure));
+    return result;
+  }
+
+  private <T> void complete(CompletableFuture<T> result, T value, Throwable failure) {
+    context
+        .callbacks()
+        .execute(
+            () -> {
+              if (failure == null) {
+                result.complete(value);
+              } else {
+                result.completeExceptionally(unwrap(failure));
+              }
+            });
+  }
+
+  private static Throwable unwrap(Throwable failure) {
+    return failure instanceof CompletionException && failure.getCause() != null
+        ? failure.getCause()
+        : failure;
+  }
+
+  private static TopicDescription describe(TopicInfo info) {
+    TopicSettings settings = info.getSettings();
+    return new TopicDescription(
+        info.getName(),
+        uuid(info.getId()),
+        settings.getReplicas(),
+        FsyncPolicy.of(settings.getFsync()),
+        settings.getFsyncIntervalMillis(),
+        settings.getSegmentBytes(),
+        settings.getMaxRecordBytes(),
+        info.getDurability(),
+        info.getPartitionsList().stream()
+            .map(
+                p ->
+                    new TopicDescription.Partition(
+                        p.getPartition(),
+                        p.getLeader(),
+                        p.getTerm(),
+                        p.getReplicasList().stream()
+                            .map(
+                                r ->
+                                    new TopicDescription.Replica(
+                                        r.getBroker(),
+                                        r.getIdx(),
+                                        r.getIncarnation(),
+                                        r.getStarted()))
+                            .toList()))
+            .toList());
+  }
+
+  private static UUID uuid(ByteString id) {
+    if (id.size() != 2 * Long.BYTES) {
+      return new UUID(0, 0);
+    }
+    ByteBuffer bytes = id.asReadOnlyByteBuffer();
+    return new UUID(bytes.getLong(), bytes.getLong());
+  }
+}
