@@ -180,6 +180,7 @@ final class FetchAttempt {
     }
     FetchResponse.Builder response = FetchResponse.newBuilder();
     List<FetchSlice> inOrder = new ArrayList<>();
+    long[] kept = credit.deliverUpTo(request);
     for (int i = 0; i < checks.length; i++) {
       FetchTarget target = targets.get(i);
       FetchResult.Builder result = target.result();
@@ -189,7 +190,7 @@ final class FetchAttempt {
         inOrder.add(slices[i]);
         result.setSize(slices[i].bytes()).setDeliverUpTo(deliverUpTo[i]);
       } else {
-        result.setDeliverUpTo(credit.deliverUpTo(target.request));
+        result.setDeliverUpTo(kept[i]);
       }
       response.addResults(result);
     }

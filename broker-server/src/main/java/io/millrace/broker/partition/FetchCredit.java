@@ -58,18 +58,41 @@ final class FetchCredit {
   }
 
   /**
-   * How far the reader may hand over what it has of a partition that gets nothing now. A batch that
-   * went over the limit left it records to keep back. Of other partitions everything is taken to be
-   * handed over, so the sum stays below the limit whatever the reader did; and since nothing is sent
-   * while the limit is reached, only one partition can hold back more than the limit, so one can
-   * always go on.
+   * How far the reader may hand over what it has, per partition and without what is sent now. A
+   * batch that went over the limit left it records to keep back.
+   *
+   * <p>Of the other partitions everything is taken to be handed over, so the sum stays below the
+   * limit whatever the reader did with them. One request after the other over the same partitions
+   * leaves at most one of them with more than the limit kept back, since nothing is sent while the
+   * limit is reached; so one can always go on. A reader that asks in several requests can end with
+   * more, and then the limit is shared out in the order of the request.
    */
-  long deliverUpTo(FetchPartition partition) {
-    long here = partition.getInFlightRecords();
-    long handedOver = Math.min(here, orUnlimited(partition.getPrefetchRecords()));
-    if (limit != UNLIMITED) {
-      handedOver = Math.min(handedOver, Math.max(0, limit - (inFlight - here)));
+  long[] deliverUpTo(FetchRequest request) {
+    int partitions = request.getPartitionsCount();
+    long[] handedOver = new long[partitions];
+    long sum = 0;
+    for (int i = 0; i < partitions; i++) {
+      FetchPartition partition = request.getPartitions(i);
+      long others = inFlight - partition.getInFlightRecords();
+      handedOver[i] = mayHold(partition, limit == UNLIMITED ? UNLIMITED : limit - others);
+      sum += handedOver[i];
     }
-    return Math.max(0, partition.getPosition() - here + handedOver);
+    if (sum == 0) {
+      long left = limit;
+      for (int i = 0; i < partitions; i++) {
+        handedOver[i] = mayHold(request.getPartitions(i), left);
+        left -= handedOver[i];
+      }
+    }
+    for (int i = 0; i < partitions; i++) {
+      FetchPartition partition = request.getPartitions(i);
+      handedOver[i] += Math.max(0, partition.getPosition() - partition.getInFlightRecords());
+    }
+    return handedOver;
+  }
+
+  private static long mayHold(FetchPartition partition, long allowed) {
+    long own = Math.min(allowed, orUnlimited(partition.getPrefetchRecords()));
+    return Math.max(0, Math.min(own, partition.getInFlightRecords()));
   }
 }

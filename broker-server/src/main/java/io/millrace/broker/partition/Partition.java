@@ -62,6 +62,9 @@ public final class Partition implements ReplicaStateMachine {
 
   private volatile ErrorInfo stopReason;
 
+  /** Waiters were woken for records whose local write was still to come. */
+  private volatile boolean writeBehind;
+
   /** Highest end that waiters were woken for; FSM thread. */
   private long wokenEnd;
 
@@ -177,6 +180,10 @@ public final class Partition implements ReplicaStateMachine {
     // Control entries move no end, so they wake nobody.
     if (committedEnd != wokenEnd) {
       wokenEnd = committedEnd;
+      if (log.logEnd() < committedEnd) {
+        // Before the waiters look: who finds nothing yet is woken by the write.
+        writeBehind = true;
+      }
       waiters.forEach(FetchWaiter::dataArrived);
     }
   }
@@ -203,9 +210,12 @@ public final class Partition implements ReplicaStateMachine {
     }
   }
 
-  /** The local write has caught up with a commit. Any thread; optional, it only saves a delay. */
-  public void logEndAdvanced() {
-    waiters.forEach(FetchWaiter::dataArrived);
+  @Override
+  public void logWritten() {
+    if (writeBehind && log.logEnd() >= committedEnd) {
+      writeBehind = false;
+      waiters.forEach(FetchWaiter::dataArrived);
+    }
   }
 
   @Override

@@ -4,12 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.protocol.batch.ControlBatch;
 import io.millrace.protocol.batch.ControlType;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.List;
-import java.util.stream.Stream;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
@@ -17,27 +12,9 @@ import net.jqwik.api.Property;
 import net.jqwik.api.Provide;
 import net.jqwik.api.RandomDistribution;
 import net.jqwik.api.constraints.IntRange;
-import net.jqwik.api.lifecycle.AfterTry;
-import net.jqwik.api.lifecycle.BeforeTry;
 
 /** CreditNeverExceeded, and its other half: credit is never the reason to stand still. */
 class CreditProperties {
-
-  private Path directory;
-
-  @BeforeTry
-  void createDirectory() throws IOException {
-    directory = Files.createTempDirectory("credit");
-  }
-
-  @AfterTry
-  void deleteDirectory() throws IOException {
-    try (Stream<Path> files = Files.walk(directory)) {
-      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-        Files.delete(file);
-      }
-    }
-  }
 
   @Provide
   Arbitrary<List<Integer>> steps() {
@@ -54,7 +31,7 @@ class CreditProperties {
       @ForAll @IntRange(min = 1, max = 3) int partitions,
       @ForAll @IntRange(min = 1, max = 40) int prefetch,
       @ForAll @IntRange(max = 20) int cap) {
-    try (FetchFixture fixture = new FetchFixture(directory, partitions)) {
+    try (FetchFixture fixture = new FetchFixture(partitions)) {
       ReaderModel reader = new ReaderModel(fixture, prefetch, cap);
       for (int step : steps) {
         step(step, fixture, reader);

@@ -1,7 +1,10 @@
 package io.millrace.broker.partition;
 
+import io.millrace.broker.log.DirectDisk;
+import io.millrace.broker.log.Disk;
 import io.millrace.broker.log.FetchSlice;
 import io.millrace.broker.log.FileRegion;
+import io.millrace.broker.log.SimulatedDisk;
 import io.millrace.protocol.batch.BatchHeader;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.FetchPartition;
@@ -54,7 +57,16 @@ final class FetchFixture implements AutoCloseable {
     this(directory, count, new FetchBudget(1 << 26, 100));
   }
 
+  /** With logs in memory. */
+  FetchFixture(int count) {
+    this(new SimulatedDisk(1), Path.of("/data"), count, new FetchBudget(1 << 26, 100));
+  }
+
   FetchFixture(Path directory, int count, FetchBudget budget) {
+    this(new DirectDisk(), directory, count, budget);
+  }
+
+  private FetchFixture(Disk disk, Path directory, int count, FetchBudget budget) {
     this.budget = budget;
     coordinator =
         new FetchCoordinator(
@@ -66,7 +78,7 @@ final class FetchFixture implements AutoCloseable {
                 counters,
                 SliceInspector.EVERY_HEADER));
     for (int i = 0; i < count; i++) {
-      PartitionFixture partition = new PartitionFixture(directory, i);
+      PartitionFixture partition = new PartitionFixture(disk, directory, i);
       partition.raft.lead(1);
       partitions.add(partition);
     }

@@ -419,4 +419,22 @@ class FetchTest {
     assertThat(fetch.answer.slices()).isEmpty();
     assertThat(fetch.result(0).getDeliverUpTo()).isEqualTo(2);
   }
+
+  @Test
+  void keptBackRecordsOfTwoPartitionsNeverStopEachOtherForGood() {
+    partition(0).store(500);
+    partition(1).store(500);
+    // Fetched in two requests: 499 kept back in each, nothing handed over.
+    Fetch fetch =
+        answeredAtOnce(
+            fixture.fetch(
+                request(
+                        partition(0).from(500).setInFlightRecords(499),
+                        partition(1).from(500).setInFlightRecords(499))
+                    .setPrefetchRecords(10)
+                    .setInFlightRecords(998)
+                    .setMaxWaitMillis(0)));
+    assertThat(fetch.result(0).getDeliverUpTo()).isEqualTo(11);
+    assertThat(fetch.result(1).getDeliverUpTo()).isEqualTo(1);
+  }
 }

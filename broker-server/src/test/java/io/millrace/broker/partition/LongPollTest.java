@@ -282,7 +282,7 @@ class LongPollTest {
     first.store(1);
     first.raft.writeLog();
     assertThat(fetch.done()).isFalse();
-    first.partition.logEndAdvanced();
+    first.partition.logWritten();
     assertThat(fetch.done()).isTrue();
   }
 

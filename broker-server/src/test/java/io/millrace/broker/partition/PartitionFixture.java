@@ -1,6 +1,7 @@
 package io.millrace.broker.partition;
 
 import io.millrace.broker.log.DirectDisk;
+import io.millrace.broker.log.Disk;
 import io.millrace.broker.log.FsyncPolicy;
 import io.millrace.broker.log.LogConfig;
 import io.millrace.broker.log.LogIdentity;
@@ -42,17 +43,21 @@ final class PartitionFixture implements AutoCloseable {
   }
 
   PartitionFixture(Path directory, int number) {
+    this(new DirectDisk(), directory, number);
+  }
+
+  PartitionFixture(Disk disk, Path directory, int number) {
     id = new PartitionId(TOPIC, number, "orders");
-    log = open(directory.resolve("log-" + number), number);
+    log = open(disk, directory.resolve("log-" + number), number);
     raft.log = log;
     partition = newPartition();
     raft.attach(partition);
   }
 
-  private static PartitionLog open(Path directory, int number) {
+  private static PartitionLog open(Disk disk, Path directory, int number) {
     try {
       return PartitionLog.open(
-          new DirectDisk(),
+          disk,
           directory,
           new LogIdentity("test", TOPIC, number),
           new LogConfig(FsyncPolicy.OS, 0, 1 << 20),
