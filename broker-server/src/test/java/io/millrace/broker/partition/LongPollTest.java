@@ -173,6 +173,16 @@ class LongPollTest {
   }
 
   @Test
+  void anAnswerDuringTheRegistrationLeavesNothingBehind() {
+    fixture.timer.duringNewTimeout = () -> first.store(1);
+    Fetch fetch = fetchBoth();
+    assertThat(fetch.done()).isTrue();
+    assertThat(fixture.timer.waiting()).isZero();
+    assertThat(fixture.budget.waiting()).isZero();
+    assertThat(second.partition.status().waitingFetches()).isZero();
+  }
+
+  @Test
   void cancelEndsTheWaitWithoutAnAnswer() {
     Fetch fetch = fetchBoth();
     fetch.handle.cancel();

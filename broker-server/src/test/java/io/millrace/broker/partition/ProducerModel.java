@@ -38,6 +38,9 @@ final class ProducerModel {
     Stage stage = Stage.NEW;
     boolean resume;
 
+    /** The broker does not know this producer: goes out again alone, and resumes. */
+    boolean mustResume;
+
     /** An attempt ended without a certain answer, so the batch may be stored. */
     boolean maybeStored;
 
@@ -96,6 +99,12 @@ final class ProducerModel {
       }
       batches.add(next);
     }
+    if (next.mustResume && !next.resume) {
+      if (inFlight() > 0) {
+        return;
+      }
+      next.resume = true;
+    }
     next.stage = Stage.IN_FLIGHT;
     stale.addLast(new Copy(next.bytes, next.resume));
     if (stale.size() > 8) {
@@ -140,8 +149,7 @@ final class ProducerModel {
       }
       case UNKNOWN_PRODUCER -> {
         sent.stage = Stage.RETRY;
-        // Only the first unresolved batch may say it, and only when it is alone on its way.
-        sent.resume = firstWaiting() == sent && inFlight() == 0;
+        sent.mustResume = true;
       }
       default -> throw new AssertionError(sent.id + ": " + code + " " + result);
     }
@@ -200,8 +208,10 @@ final class ProducerModel {
   /** Resolves everything with a broker that works. */
   void finish() {
     for (int round = 0; round < 20 * (batches.size() + 1) && !nothingUnresolved(); round++) {
-      while (firstWaiting() != null) {
-        send(false);
+      for (int i = 0; i < MAX_IN_FLIGHT; i++) {
+        if (firstWaiting() != null) {
+          send(false);
+        }
       }
       fixture.raft.commitAll();
       for (int i = 0; i < MAX_IN_FLIGHT; i++) {
