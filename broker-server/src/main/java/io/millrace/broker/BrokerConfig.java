@@ -105,9 +105,7 @@ public record BrokerConfig(
         Long.MAX_VALUE);
     clusterBrokers = Collections.unmodifiableSortedMap(new TreeMap<>(clusterBrokers));
     effective =
-        effective.isEmpty()
-            ? Map.of()
-            : Collections.unmodifiableMap(new EnumMap<>(effective));
+        effective.isEmpty() ? Map.of() : Collections.unmodifiableMap(new EnumMap<>(effective));
   }
 
   /** Reads and checks a properties file (UTF-8). */

@@ -27,7 +27,7 @@ public final class BrokerMain {
       run(Path.of(arguments[1]));
     } catch (ConfigException | DataDirectoryException | IOException | UncheckedIOException e) {
       fail(e.getMessage(), 1);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       LOG.error("the broker cannot start", e);
       fail("the broker cannot start: " + e + "; its log has the details", 1);
     }

@@ -43,6 +43,7 @@ import picocli.CommandLine.Spec;
     })
 public final class MillraceCommand implements Runnable {
   private static final String LOGGING_PROPERTY = "logback.configurationFile";
+  private static final String LOGGING = "millrace-tools-logback.xml";
 
   @Option(
       names = "--home",
@@ -98,11 +99,10 @@ public final class MillraceCommand implements Runnable {
   }
 
   public static void main(String[] args) {
-    if (System.getProperty(LOGGING_PROPERTY) == null) {
-      // Before the first logger exists: a command logs nothing to standard output, a broker all.
-      boolean broker = args.length > 1 && args[0].equals("broker") && args[1].equals("start");
-      System.setProperty(
-          LOGGING_PROPERTY, broker ? "millrace-broker-logback.xml" : "millrace-tools-logback.xml");
+    boolean broker = args.length > 1 && args[0].equals("broker") && args[1].equals("start");
+    if (!broker && System.getProperty(LOGGING_PROPERTY) == null) {
+      // Before the first logger exists. A broker has its own settings; a command logs errors only.
+      System.setProperty(LOGGING_PROPERTY, LOGGING);
     }
     System.exit(execute(Terminal.system(), args));
   }

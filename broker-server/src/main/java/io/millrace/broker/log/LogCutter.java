@@ -35,7 +35,16 @@ final class LogCutter {
     LogView view = core.view();
     int ordinal = view.segmentOfIndex(lastIndexKept + 1);
     Segment segment = view.segments()[ordinal];
-    Cursor cursor = builder.cursorAt(view, ordinal, lastIndexKept + 1);
+    Cursor cursor;
+    int keptEntries;
+    try {
+      cursor = builder.cursorAt(view, ordinal, lastIndexKept + 1);
+      keptEntries = keptEntries(segment, lastIndexKept);
+    } catch (IndexDamagedException e) {
+      builder.rebuildAlone(e.segment(), syncer.mark());
+      cursor = builder.cursorAt(view, ordinal, lastIndexKept + 1);
+      keptEntries = keptEntries(segment, lastIndexKept);
+    }
     EpochTable epochs = view.epochs().upTo(lastIndexKept);
 
     // Without a position: a start after a crash in here must not believe that the cut is durable.
@@ -46,7 +55,6 @@ final class LogCutter {
       lowerIndexMarks(view, ordinal, lowered);
     }
 
-    int keptEntries = segment.index().floor(IndexEntry.INDEX_FIELD, lastIndexKept) + 1;
     Lock alone = core.structure().writeLock();
     alone.lock();
     try {
@@ -83,6 +91,10 @@ final class LogCutter {
       segment.log().release();
     }
     writer.resume(segment, cursor, epochs);
+  }
+
+  private static int keptEntries(Segment segment, long lastIndexKept) throws IOException {
+    return segment.index().floor(IndexEntry.INDEX_FIELD, lastIndexKept) + 1;
   }
 
   /** From the newest on, so that no mark is left that speaks for entries behind a gap. */

@@ -157,6 +157,7 @@ final class Recovery {
       if (kept.newFooter) {
         SegmentFoot foot = kept.cursor.foot(epochs, kept.found.name());
         ByteBuffer footer = foot.encode();
+        kept.newFileBytes = (long) kept.cursor.position + footer.remaining();
         file.write(footer, kept.cursor.position);
         kept.end = new SegmentFoot.At(foot, kept.cursor.position);
       }
@@ -166,10 +167,7 @@ final class Recovery {
   }
 
   private Segment closed(Kept kept, long protectedIndex) throws IOException {
-    long size;
-    try (DiskFile file = disk.open(kept.found.log(), false)) {
-      size = file.size();
-    }
+    long size = kept.newFileBytes > 0 ? kept.newFileBytes : kept.found.size();
     Segment segment = Segment.closed(core.handles(), directory, kept.found.name(), kept.end, size);
     if (kept.end.foot().lastIndex() > protectedIndex) {
       segment.markUnsynced();

@@ -27,6 +27,9 @@ final class RecoveryPlan {
     /** The footer is to be written again behind the cursor. */
     boolean newFooter;
 
+    /** Of a file that got a new footer. */
+    long newFileBytes;
+
     Kept(FoundSegment found) {
       this.found = found;
     }

@@ -166,7 +166,7 @@ final class RecoveryScan {
     }
     try (DiskFile file = disk.open(segment.index(), false)) {
       List<IndexEntry> entries =
-          SegmentIndex.load(file, segment.name(), hint.checkpointIndex() + 1).entries();
+          SegmentIndex.loadEntries(file, segment.name(), hint.checkpointIndex() + 1);
       boolean usable =
           !entries.isEmpty()
               && entries.get(0).index() == segment.name().firstIndex()
@@ -291,8 +291,7 @@ final class RecoveryScan {
     String where = reason + " at position " + bad.position;
     if (disk.exists(segment.index())) {
       try (DiskFile index = disk.open(segment.index(), false)) {
-        for (IndexEntry entry :
-            SegmentIndex.load(index, segment.name(), Long.MAX_VALUE).entries()) {
+        for (IndexEntry entry : SegmentIndex.loadEntries(index, segment.name(), Long.MAX_VALUE)) {
           if (entry.position() > bad.position && readableFrom(entry, file, segment.size())) {
             return damage(segment.log(), bad.index, entry.index() - 1, true, where);
           }

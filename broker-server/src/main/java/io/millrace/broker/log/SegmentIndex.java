@@ -78,44 +78,50 @@ final class SegmentIndex {
     return index;
   }
 
-  /** What a start can learn from an index file; {@code entries} is empty if it is of no use. */
-  record Loaded(List<IndexEntry> entries, IndexMark mark) {
-    static final Loaded NOTHING = new Loaded(List.of(), null);
+  /** The sync mark of an index file, null if there is none. */
+  static IndexMark loadMark(DiskFile file, SegmentName name) throws IOException {
+    ByteBuffer header = ByteBuffer.allocate(ENTRIES_OFFSET);
+    return file.readFully(header, 0) && headerMatches(header, name) ? markIn(header) : null;
   }
 
-  /**
-   * Reads mark and, on demand, the entries up to an index, as far as they are intact and ascend.
-   */
-  static Loaded load(DiskFile file, SegmentName name, long upToIndex) throws IOException {
+  private static IndexMark markIn(ByteBuffer header) {
+    return IndexMark.newer(IndexMark.decode(header, SLOT_0), IndexMark.decode(header, SLOT_1));
+  }
+
+  /** The entries of an index file up to an index, as far as they are intact and ascend. */
+  static List<IndexEntry> loadEntries(DiskFile file, SegmentName name, long upToIndex)
+      throws IOException {
+    List<IndexEntry> entries = new ArrayList<>();
     ByteBuffer header = ByteBuffer.allocate(ENTRIES_OFFSET);
     if (!file.readFully(header, 0) || !headerMatches(header, name)) {
-      return Loaded.NOTHING;
+      return entries;
     }
-    IndexMark mark =
-        IndexMark.newer(IndexMark.decode(header, SLOT_0), IndexMark.decode(header, SLOT_1));
-    List<IndexEntry> entries = new ArrayList<>();
-    long size = file.size();
-    ByteBuffer chunk = ByteBuffer.allocate(LOAD_ENTRIES * IndexEntry.BYTES);
-    IndexEntry previous = null;
-    for (long at = ENTRIES_OFFSET; at + IndexEntry.BYTES <= size; at += chunk.limit()) {
-      long rest = (size - at) / IndexEntry.BYTES * IndexEntry.BYTES;
-      chunk.clear().limit((int) Math.min(chunk.capacity(), rest));
-      if (!file.readFully(chunk, at)) {
-        return new Loaded(entries, mark);
-      }
-      for (int i = 0; i < chunk.limit(); i += IndexEntry.BYTES) {
-        IndexEntry entry = IndexEntry.isIntact(chunk, i) ? IndexEntry.read(chunk, i) : null;
-        if (entry == null
-            || entry.kind() == IndexEntry.END
-            || entry.index() > upToIndex
-            || previous != null && !follows(previous, entry)) {
-          return new Loaded(entries, mark);
-        }
-        entries.add(entry);
-        previous = entry;
+    long whole = (file.size() - ENTRIES_OFFSET) / IndexEntry.BYTES * IndexEntry.BYTES;
+    ByteBuffer chunk = ByteBuffer.allocate((int) Math.min(whole, LOAD_ENTRIES * IndexEntry.BYTES));
+    for (long done = 0; done < whole; done += chunk.limit()) {
+      chunk.clear().limit((int) Math.min(chunk.capacity(), whole - done));
+      if (!file.readFully(chunk, ENTRIES_OFFSET + done) || !take(chunk, upToIndex, entries)) {
+        return entries;
       }
     }
-    return new Loaded(entries, mark);
+    return entries;
+  }
+
+  /** Adds the entries of a chunk; false if they end in it. */
+  private static boolean take(ByteBuffer chunk, long upToIndex, List<IndexEntry> entries) {
+    IndexEntry previous = entries.isEmpty() ? null : entries.get(entries.size() - 1);
+    for (int at = 0; at < chunk.limit(); at += IndexEntry.BYTES) {
+      IndexEntry entry = IndexEntry.isIntact(chunk, at) ? IndexEntry.read(chunk, at) : null;
+      if (entry == null
+          || entry.kind() == IndexEntry.END
+          || entry.index() > upToIndex
+          || previous != null && !follows(previous, entry)) {
+        return false;
+      }
+      entries.add(entry);
+      previous = entry;
+    }
+    return true;
   }
 
   private static boolean follows(IndexEntry previous, IndexEntry entry) {
@@ -329,16 +335,6 @@ final class SegmentIndex {
     }
   }
 
-  /** Looks whether the file is usable; {@link IndexDamagedException} if not. */
-  void check() throws IOException {
-    DiskFile file = acquireExisting();
-    try {
-      count(file);
-    } finally {
-      handle.release();
-    }
-  }
-
   private DiskFile acquireExisting() throws IOException {
     try {
       return handle.acquire();
@@ -366,8 +362,7 @@ final class SegmentIndex {
     if (end == null || end.kind() != IndexEntry.END || !segment.endsWith(end)) {
       throw new IndexDamagedException(segment, handle.path() + " does not reach the segment's end");
     }
-    IndexMark mark =
-        IndexMark.newer(IndexMark.decode(header, SLOT_0), IndexMark.decode(header, SLOT_1));
+    IndexMark mark = markIn(header);
     synchronized (this) {
       if (count >= 0) {
         return count;

@@ -239,15 +239,31 @@ public final class Replica implements RaftGroup {
             () -> bridge.image(),
             System::currentTimeMillis,
             this::storageFailed);
-    bridge = new StateMachineBridge(this, stateMachine, checkpointer, checkpoint);
-    if (!node.init(options(checkpoint))) {
-      node.shutdown();
-      joinNode();
+    bridge = new StateMachineBridge(this, stateMachine, checkpointer);
+    SegmentLogStorage storage =
+        new SegmentLogStorage(
+            spec.name(),
+            log,
+            checkpoint,
+            configurations,
+            stateMachine::logWritten,
+            this::storageFailed);
+    try {
+      storage.load();
+      if (checkpoint != null) {
+        bridge.restore(checkpoint);
+      }
+    } catch (IOException | RuntimeException e) {
       factory.ended(stateMachine);
-      throw new ReplicaNotStartedException(
-          failed.get() ? "its log cannot be read" : "JRaft refused to start; see its log lines",
-          true,
-          null);
+      throw e instanceof LogDamagedException
+          ? damaged(context, spec, "damaged log: " + e.getMessage(), e)
+          : new ReplicaNotStartedException("cannot be restored: " + e.getMessage(), true, e);
+    }
+    if (!node.init(options(storage, checkpoint))) {
+      // Its threads may stay: a node that did not start cannot be joined.
+      node.shutdown();
+      factory.ended(stateMachine);
+      throw new ReplicaNotStartedException("JRaft refused to start; see its log lines", true, null);
     }
     AppendEntriesGuard guard = new AppendEntriesGuard(new GuardView(), this::diverged);
     context.requests().add(spec.groupId(), new NodeMessages(spec.self(), node, guard));
@@ -259,19 +275,13 @@ public final class Replica implements RaftGroup {
         log.recovery().oneLine());
   }
 
-  private GroupNodeOptions options(Checkpoint checkpoint) {
+  private GroupNodeOptions options(SegmentLogStorage storage, Checkpoint checkpoint) {
     GroupNodeOptions options =
         new GroupNodeOptions(spec.groupId(), context.network(), this::members);
     NodeOptionsFactory.apply(options, context.settings());
     options.setServiceFactory(
         new ReplicaStorages(
-            new SegmentLogStorage(
-                spec.name(),
-                log,
-                checkpoint,
-                configurations,
-                stateMachine::logWritten,
-                this::storageFailed),
+            storage,
             new CheckpointSnapshotStorage(checkpoint),
             votes));
     options.setFsm(bridge);

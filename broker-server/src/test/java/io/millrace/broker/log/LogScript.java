@@ -74,7 +74,7 @@ final class LogScript implements LogListener {
   // operations
 
   RecoveryHint hint() {
-    boolean bootChanged = openedBoot != null && !openedBoot.equals(disk.bootId());
+    boolean bootChanged = !disk.bootId().equals(openedBoot);
     return new RecoveryHint(checkpoint, storedMark, bootChanged);
   }
 

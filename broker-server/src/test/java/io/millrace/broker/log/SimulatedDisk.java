@@ -115,6 +115,7 @@ public final class SimulatedDisk implements Disk {
   private long failSyncAt = -1;
   private long failWriteAt = -1;
   private long writes;
+  private long reads;
   private long capacity = Long.MAX_VALUE;
   private boolean dead;
   private int generation;
@@ -130,6 +131,21 @@ public final class SimulatedDisk implements Disk {
   /** Operations that changed something, so far. */
   public synchronized long operations() {
     return operations;
+  }
+
+  /** Read calls so far. */
+  public synchronized long reads() {
+    return reads;
+  }
+
+  /** Write calls so far. */
+  public synchronized long writes() {
+    return writes;
+  }
+
+  /** Fsyncs of files so far. */
+  public synchronized long syncs() {
+    return syncs;
   }
 
   /** The process dies in the n-th changing operation from now, 1 = the next. */
@@ -493,6 +509,7 @@ public final class SimulatedDisk implements Disk {
     public int read(ByteBuffer target, long position) throws IOException {
       synchronized (SimulatedDisk.this) {
         check();
+        reads++;
         if (position >= node.size) {
           return target.hasRemaining() ? -1 : 0;
         }

@@ -117,7 +117,7 @@ public final class MetadataCache {
   /** Includes the topic in every refresh from now on. */
   public void want(String topic) {
     if (wanted.add(topic)) {
-      refreshSoon();
+      start(null, true);
     }
   }
 
@@ -142,18 +142,22 @@ public final class MetadataCache {
     return connections.failures(picker.all());
   }
 
+  /** One that is under way already is enough. */
   public void refreshSoon() {
-    start(null);
+    start(null, false);
   }
 
   /** Completes with what a request that begins after this call brings. */
   public CompletableFuture<ClusterView> refresh() {
     CompletableFuture<ClusterView> waiter = new CompletableFuture<>();
-    start(waiter);
+    start(waiter, true);
     return waiter;
   }
 
-  private void start(CompletableFuture<ClusterView> waiterOrNull) {
+  /**
+   * @param fresh one that is under way is not enough: another follows it
+   */
+  private void start(CompletableFuture<ClusterView> waiterOrNull, boolean fresh) {
     long delayNanos;
     synchronized (lock) {
       if (closed) {
@@ -166,7 +170,7 @@ public final class MetadataCache {
         waiters.add(waiterOrNull);
       }
       if (running) {
-        again = true;
+        again |= fresh;
         return;
       }
       running = true;
@@ -235,7 +239,7 @@ public final class MetadataCache {
     }
     listeners.forEach(Runnable::run);
     if (repeat) {
-      start(null);
+      start(null, false);
     }
   }
 

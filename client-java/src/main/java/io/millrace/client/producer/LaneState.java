@@ -16,8 +16,8 @@ import java.util.List;
  * batch that was refused for good.
  *
  * <p><b>Order.</b> After an attempt fails nothing is sent until all attempts under way are decided;
- * then all undecided batches are sent again in sequence order. A broker takes only the next
- * sequence, so what it refused with a gap before it cannot have been stored around the gap.
+ * then the undecided batches are sent again in sequence order: the first alone, until it is stored,
+ * the others behind it. A broker takes only the next sequence, so what it refused with a gap before it cannot have been stored around the gap.
  *
  * <p><b>A batch that ends for good without being stored</b> (refused, or its time is over) leaves a
  * gap. The batch after it carries <em>resume</em>, which lets the broker skip sequences, and it is
@@ -89,7 +89,7 @@ final class LaneState {
 
   /** False while attempts under way, or a wait, stand before anything that could be sent. */
   private boolean maySend(long nowNanos) {
-    return nowNanos >= notBeforeNanos && !(draining && inFlight > 0);
+    return nowNanos >= notBeforeNanos && !((draining || failures > 0) && inFlight > 0);
   }
 
   /** When the wait after a failure ends. */

@@ -39,6 +39,9 @@ final class PartitionLane {
     GONE
   }
 
+  /** As time of sending: now. */
+  static final long NOW = -1;
+
   /** A batch takes no records after so long, so that each has most of its delivery timeout. */
   private static final long MOST_OPEN_MILLIS = 1_000;
 
@@ -88,6 +91,8 @@ final class PartitionLane {
    * Any thread.
    *
    * @param recordBytes upper bound of what the record takes in a batch
+   * @param nowMillis when it was sent, wall clock
+   * @param sentNanos the same in {@link Ticks}, or NOW, which saves a look at the clock
    * @param mayBegin whether a new batch may begin here; see the sticky choice of {@link TopicRoute}
    * @param force take memory beyond the limit
    */
@@ -95,6 +100,7 @@ final class PartitionLane {
       ProducerRecord record,
       long recordBytes,
       long nowMillis,
+      long sentNanos,
       CompletableFuture<Receipt> future,
       boolean mayBegin,
       boolean force) {
@@ -124,7 +130,7 @@ final class PartitionLane {
             this,
             budget,
             new BatchWriter(config.compression(), batchBytes),
-            Ticks.now(),
+            sentNanos == NOW ? Ticks.now() : sentNanos,
             nowMillis);
     if (!batch.reserve(recordBytes, force)) {
       return Appended.NO_MEMORY;

@@ -79,7 +79,7 @@ final class RecordAppender {
       boolean done =
           known == null
               ? enqueue(route, record, recordBytes, future)
-              : appendKnown(route, known, record, recordBytes, nowMillis, future, false);
+              : appendKnown(route, known, record, recordBytes, nowMillis, PartitionLane.NOW, future, false);
       if (done) {
         return;
       }
@@ -148,11 +148,16 @@ final class RecordAppender {
   void appendWaiting(TopicRoute route, TopicRoute.Known known, TopicRoute.Waiting waiting) {
     ProducerRecord record = waiting.record();
     try {
-      long now = System.currentTimeMillis();
       long waited = TimeUnit.NANOSECONDS.toMillis(Ticks.now() - waiting.sinceNanos());
-      ProducerRecord stamped =
-          record.timestampMillis() == null ? record.at(Math.max(0, now - waited)) : record;
-      appendKnown(route, known, stamped, recordBytes(stamped), now, waiting.future(), true);
+      appendKnown(
+          route,
+          known,
+          record,
+          recordBytes(record),
+          Math.max(0, System.currentTimeMillis() - waited),
+          waiting.sinceNanos(),
+          waiting.future(),
+          true);
       budget.release(waiting.memoryBytes());
     } catch (MillraceException e) {
       sender.answers().failWaiting(waiting, budget, e);
@@ -166,6 +171,7 @@ final class RecordAppender {
       ProducerRecord record,
       long recordBytes,
       long nowMillis,
+      long sentNanos,
       CompletableFuture<Receipt> future,
       boolean force) {
     checkSize(known, record, recordBytes);
@@ -182,7 +188,7 @@ final class RecordAppender {
     boolean mayBegin = !sticky;
     while (true) {
       PartitionLane lane = known.lanes()[partition];
-      switch (lane.append(record, recordBytes, nowMillis, future, mayBegin, force)) {
+      switch (lane.append(record, recordBytes, nowMillis, sentNanos, future, mayBegin, force)) {
         case DONE -> {
           return true;
         }

@@ -72,6 +72,7 @@ public final class FakeCluster implements AutoCloseable {
   final Map<String, List<FakePartition>> topics = new LinkedHashMap<>();
   private final List<Seen> seen = Collections.synchronizedList(new ArrayList<>());
   private final FakeFetches fetches = new FakeFetches(this);
+  private final List<Integer> sequences = new ArrayList<>();
   private long metadataIndex = 1;
   private long nextProducerId = 1;
   private volatile Script script = (broker, kind, request) -> Fault.NONE;
@@ -109,10 +110,23 @@ public final class FakeCluster implements AutoCloseable {
     clusterId = id;
   }
 
+  /** Base sequences of all batches as they came. */
+  public synchronized List<Integer> sequences() {
+    return List.copyOf(sequences);
+  }
+
   public List<Seen> seen(ApiKind kind) {
     synchronized (seen) {
       return seen.stream().filter(s -> s.kind() == kind).collect(Collectors.toList());
     }
+  }
+
+  public void brokersDown() {
+    brokers.values().forEach(FakeBroker::stop);
+  }
+
+  public void brokersUp() {
+    brokers.values().forEach(FakeBroker::start);
   }
 
   public synchronized void createTopic(String name, int partitions) {
@@ -215,6 +229,13 @@ public final class FakeCluster implements AutoCloseable {
     ByteBuffer payload = ByteBuffer.allocate(frame.payload().readableBytes());
     frame.payload().readBytes(payload);
     payload.flip();
+    if (kind == ApiKind.PRODUCE) {
+      int at = 0;
+      for (ProduceBatch batch : ((ProduceRequest) request).getBatchesList()) {
+        sequences.add(payload.getInt(at + BatchHeader.BASE_SEQUENCE_OFFSET));
+        at += batch.getSize();
+      }
+    }
     Fault fault = script.fault(broker, kind, request);
     Runnable apply = () -> apply(broker, channel, kind, correlation, request, payload, null);
     if (fault instanceof Fault.None) {

@@ -9,9 +9,6 @@ final class BrokerJvm {
   /** Default of {@code --heap}. */
   static final String DEFAULT_HEAP = "512m";
 
-  /** On the class path; a broker's log goes to its standard output. */
-  static final String LOGGING = "millrace-broker-logback.xml";
-
   static final String MAIN_CLASS = "io.millrace.broker.BrokerMain";
 
   private static final int NATIVE_ACCESS_FROM = 22;
@@ -35,7 +32,6 @@ final class BrokerJvm {
     command.add("-Djava.awt.headless=true");
     // JRaft's messages were generated before protobuf 3.22; the run time refuses them otherwise.
     command.add("-Dcom.google.protobuf.use_unsafe_pre22_gencode=true");
-    command.add("-Dlogback.configurationFile=" + LOGGING);
     if (javaFeature >= NATIVE_ACCESS_FROM) {
       command.add("--enable-native-access=ALL-UNNAMED");
     }

@@ -1,10 +1,6 @@
 package io.millrace.tools.local;
 
-import io.millrace.client.ClusterDescription;
-import io.millrace.client.MillraceClient;
-import io.millrace.protocol.error.MillraceException;
 import io.millrace.tools.CommandFailure;
-import io.millrace.tools.ConnectOptions;
 import io.millrace.tools.Progress;
 import io.millrace.tools.Waits;
 import io.millrace.tools.Words;
@@ -23,9 +19,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 
 /**
@@ -43,7 +36,6 @@ public final class LocalCluster {
           .mapToObj(i -> DEFAULT_HOST + ":" + (DEFAULT_BASE_PORT + i))
           .toList();
 
-  private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
   private static final int HIGHEST_PORT = 65_535;
 
   private final ClusterHome home;
@@ -199,17 +191,27 @@ public final class LocalCluster {
       }
     }
     start(absent, limit, progress);
-    awaitReady(Duration.ofNanos(Math.max(0, deadline - System.nanoTime())), progress);
+    awaitCluster(file.brokers(), deadline, progress);
   }
 
-  /** Starts one broker and waits until it serves. */
+  /** Starts one broker and waits until it serves and, with a majority running, has joined it. */
   public void start(int brokerId, Duration limit, Progress progress)
       throws IOException, InterruptedException {
     if (!broker(brokerId).isGone()) {
       throw new CommandFailure(
           "broker " + brokerId + " runs already as process " + broker(brokerId).pid().orElse(0L));
     }
+    long deadline = System.nanoTime() + limit.toNanos();
     start(List.of(brokerId), limit, progress);
+    var running = new ArrayList<ClusterFile.Member>();
+    for (BrokerProcess broker : brokers()) {
+      if (broker.state() == ProcessIdentity.State.RUNNING) {
+        running.add(broker.member());
+      }
+    }
+    if (running.size() * 2 > file.brokers().size()) {
+      awaitCluster(running, deadline, progress);
+    }
   }
 
   private void start(List<Integer> brokerIds, Duration limit, Progress progress)
@@ -315,53 +317,13 @@ public final class LocalCluster {
     }
   }
 
-  private void awaitReady(Duration limit, Progress progress) throws InterruptedException {
-    String[] last = {"no answer yet"};
+  private static void awaitCluster(
+      List<ClusterFile.Member> members, long deadlineNanos, Progress progress)
+      throws InterruptedException {
     long startNanos = System.nanoTime();
-    boolean led;
-    try (MillraceClient client = ConnectOptions.connect(file.addresses(), REQUEST_TIMEOUT)) {
-      led =
-          Waits.until(
-              limit,
-              () -> {
-                try {
-                  ClusterDescription cluster =
-                      client
-                          .admin()
-                          .describeCluster()
-                          .get(REQUEST_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
-                  long ready =
-                      cluster.brokers().stream()
-                          .filter(ClusterDescription.Broker::reachable)
-                          .count();
-                  last[0] =
-                      cluster.metadataLeader() == 0
-                          ? "the brokers know no leader"
-                          : ready + " of " + file.addresses().size() + " brokers are registered";
-                  return cluster.metadataLeader() != 0 && ready == file.addresses().size();
-                } catch (ExecutionException e) {
-                  if (!(e.getCause() instanceof MillraceException)) {
-                    throw new CommandFailure("the cluster can not be asked: " + e.getCause(), e);
-                  }
-                  last[0] = e.getCause().getMessage();
-                  return false;
-                } catch (TimeoutException e) {
-                  last[0] = "no answer in " + REQUEST_TIMEOUT.toMillis() + " ms";
-                  return false;
-                }
-              });
-    }
-    if (!led) {
-      throw new CommandFailure(
-          "the cluster is not ready after "
-              + Words.millis(limit.toMillis())
-              + " ("
-              + last[0]
-              + "); see the logs below "
-              + home.directory());
-    }
+    new ClusterReadiness(members).await(deadlineNanos);
     progress.step(
-        "metadata group has a leader, all brokers are registered ("
+        "the brokers reach each other and have a metadata leader ("
             + Words.millis((System.nanoTime() - startNanos) / 1_000_000)
             + ")");
   }

@@ -15,6 +15,8 @@ import java.util.function.IntFunction;
 
 /** All topics with their descriptions. */
 public final class Topics {
+  private static final long RETRY_MILLIS = 200;
+
   private Topics() {}
 
   /** Sorted by name; a topic deleted meanwhile is left out. */
@@ -36,21 +38,34 @@ public final class Topics {
   }
 
   /**
-   * The topic, made when it does not exist.
+   * The topic, made when it does not exist. Goes on through failures that may pass, within twice the
+   * request timeout.
    *
    * @param spec of a new topic, given the number of brokers
    */
   public static TopicDescription ensure(
       Admin admin, String topic, IntFunction<TopicSpec> spec, Duration requestTimeout)
       throws InterruptedException {
-    try {
-      return Calls.await(admin.describeTopic(topic), requestTimeout);
-    } catch (MillraceException e) {
-      if (e.code() != ErrorCode.UNKNOWN_TOPIC) {
-        throw e;
+    long deadline = System.nanoTime() + requestTimeout.toNanos();
+    while (true) {
+      try {
+        return Calls.await(admin.describeTopic(topic), requestTimeout);
+      } catch (MillraceException e) {
+        if (e.code() != ErrorCode.UNKNOWN_TOPIC) {
+          throw e;
+        }
       }
-      int brokers = Calls.await(admin.describeCluster(), requestTimeout).brokers().size();
-      return Calls.await(admin.createTopic(spec.apply(brokers)), requestTimeout);
+      try {
+        int brokers = Calls.await(admin.describeCluster(), requestTimeout).brokers().size();
+        return Calls.await(admin.createTopic(spec.apply(brokers)), requestTimeout);
+      } catch (MillraceException e) {
+        // Somebody else may have made it, or we without hearing of it: the next look tells.
+        boolean mayPass = e.code() == ErrorCode.TOPIC_EXISTS || e.retriable();
+        if (!mayPass || System.nanoTime() - deadline >= 0) {
+          throw e;
+        }
+        Thread.sleep(RETRY_MILLIS);
+      }
     }
   }
 

@@ -62,19 +62,21 @@ public final class SegmentLogStorage implements LogStorage {
     this.onFailure = onFailure;
   }
 
-  @Override
-  public boolean init(LogStorageOptions options) {
+  /**
+   * Reads the configuration entries that the log holds beyond the checkpoint. Done before the node
+   * starts, because JRaft hangs in its own shutdown when a storage fails to initialise.
+   */
+  public void load() throws IOException {
     long replayFrom = log.firstIndex();
     if (checkpoint != null) {
       checkpoint.getConfigurationsList().forEach(configurations::add);
       replayFrom = checkpoint.getIndex() + 1;
     }
-    try {
-      log.forEachControl(replayFrom, this::addIfConfiguration);
-    } catch (IOException | RuntimeException e) {
-      onFailure.accept(e);
-      return false;
-    }
+    log.forEachControl(replayFrom, this::addIfConfiguration);
+  }
+
+  @Override
+  public boolean init(LogStorageOptions options) {
     for (ConfigurationAt at : configurations.after(0)) {
       options.getConfigurationManager().add(GroupConfigurations.toJRaft(at));
     }
