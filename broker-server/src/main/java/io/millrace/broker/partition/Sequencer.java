@@ -32,8 +32,8 @@ import java.util.function.Consumer;
  *
  * <p>Durability: none of its own; a receipt is given when the entry is applied.
  *
- * <p>Errors: refusals are certain (nothing appended). After a proposal the outcome is unknown unless
- * raft says that it certainly did not append.
+ * <p>Errors: refusals are certain (nothing appended). After a proposal the outcome is unknown
+ * unless raft says that it certainly did not append.
  */
 final class Sequencer {
 
@@ -238,7 +238,8 @@ final class Sequencer {
     return ProduceResults.receipt(baseOffset, term, settings.fsync(), logStart, duplicate);
   }
 
-  // ------------------------------------------------------------------- outcomes, from the FSM thread
+  // ------------------------------------------------------------------- outcomes, from the FSM
+  // thread
 
   /** A record batch is applied at {@code baseOffset}, and readable from now on. */
   void recordsApplied(ByteBuffer batch, long baseOffset, long term, ProposalCallback local) {
@@ -251,8 +252,7 @@ final class Sequencer {
     CompletableFuture<Void> nowDrained;
     synchronized (stateLock) {
       if (batchId != null) {
-        Proposal.OfRecords known =
-            producers.applied(batchId, baseOffset, term, logClock.applied());
+        Proposal.OfRecords known = producers.applied(batchId, baseOffset, term, logClock.applied());
         if (proposal == null) {
           // Its proposer was told "unknown"; retries may wait for it.
           proposal = known;

@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.millrace.broker.log.SimulatedDisk;
 import io.millrace.broker.partition.PartitionCounters.Counter;
-import io.millrace.protocol.message.FetchPartition;
 import io.millrace.protocol.message.FetchRequest;
 import io.netty.util.HashedWheelTimer;
 import java.nio.file.Path;
@@ -213,8 +212,7 @@ class LongPollRaceTest {
     AtomicInteger answers = new AtomicInteger();
     CountDownLatch ended = new CountDownLatch(3);
     PartitionFixture written = partitions.get(0);
-    threads.submit(
-        rounds(rounds, start, ended, round -> written.store(1)));
+    threads.submit(rounds(rounds, start, ended, round -> written.store(1)));
     threads.submit(
         rounds(
             rounds,

@@ -140,8 +140,7 @@ class LongPollTest {
   void theDeadlineOfTheRequestEndsTheWaitToo() {
     Fetch fetch =
         fetch(
-            request(first.from(0))
-                .setContext(RequestContext.newBuilder().setDeadlineMillis(100)));
+            request(first.from(0)).setContext(RequestContext.newBuilder().setDeadlineMillis(100)));
     fixture.timer.advance(100);
     assertThat(fetch.done()).isTrue();
   }
@@ -300,8 +299,7 @@ class LongPollTest {
 
   @Test
   void withoutCreditAFetchWaitsItsTimeWhateverArrives() {
-    Fetch records =
-        fetch(request(first.from(0)).setPrefetchRecords(10).setInFlightRecords(10));
+    Fetch records = fetch(request(first.from(0)).setPrefetchRecords(10).setInFlightRecords(10));
     Fetch bytes = fetch(request(first.from(0)).setPrefetchBytes(10).setInFlightBytes(10));
     first.store(5);
     assertThat(records.done()).isFalse();
@@ -323,9 +321,7 @@ class LongPollTest {
   @Test
   void aPartitionWithoutItsOwnCreditDoesNotHideAnother() {
     Fetch fetch =
-        fetch(
-            request(
-                first.from(0).setPrefetchRecords(5).setInFlightRecords(5), second.from(0)));
+        fetch(request(first.from(0).setPrefetchRecords(5).setInFlightRecords(5), second.from(0)));
     first.store(3);
     assertThat(fetch.done()).isFalse();
     second.store(3);

@@ -63,8 +63,8 @@ final class ProducerModel {
   private final Deque<Copy> stale = new ArrayDeque<>();
 
   /**
-   * Nothing follows a resuming batch before its answer. Needed only where sequences wrap: sequence 0
-   * behind a resuming batch that got lost would look like a start.
+   * Nothing follows a resuming batch before its answer. Needed only where sequences wrap: sequence
+   * 0 behind a resuming batch that got lost would look like a start.
    */
   private final boolean resumesAlone;
 
@@ -110,8 +110,7 @@ final class ProducerModel {
     if (stale.size() > 8) {
       stale.removeFirst();
     }
-    next.answer =
-        lostOnTheWay ? new CompletableFuture<>() : attempt(next.bytes, next.resume);
+    next.answer = lostOnTheWay ? new CompletableFuture<>() : attempt(next.bytes, next.resume);
   }
 
   private CompletableFuture<ProduceResult> attempt(ByteBuffer bytes, boolean resume) {

@@ -19,8 +19,7 @@ class SequencerProperties {
   private static final int STEPS = 200;
 
   @Property(tries = 2000)
-  void whatAProducerSendsIsStoredOnceAndInOrder(
-      @ForAll("steps") List<Integer> steps) {
+  void whatAProducerSendsIsStoredOnceAndInOrder(@ForAll("steps") List<Integer> steps) {
     new Run().run(steps, 0);
   }
 

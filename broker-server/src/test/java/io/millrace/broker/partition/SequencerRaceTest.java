@@ -140,8 +140,7 @@ class SequencerRaceTest {
   private CompletableFuture<ProduceResult> send(BatchId id) {
     ByteBuffer batch = Batches.of(id, 100);
     CompletableFuture<ProduceResult> result = new CompletableFuture<>();
-    sequencer.produce(
-        Batches.request(SequencerFixture.ID, batch).build(), batch, result::complete);
+    sequencer.produce(Batches.request(SequencerFixture.ID, batch).build(), batch, result::complete);
     return result;
   }
 
