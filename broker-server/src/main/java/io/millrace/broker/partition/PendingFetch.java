@@ -41,6 +41,7 @@ final class PendingFetch implements FetchHandle, FetchWaiter {
 
   private final AtomicBoolean finished = new AtomicBoolean();
   private final AtomicBoolean recheckSet = new AtomicBoolean();
+
   /** Whether it counts as waiting in the budget. */
   private final AtomicBoolean counted = new AtomicBoolean();
 

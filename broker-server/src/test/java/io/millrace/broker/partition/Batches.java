@@ -16,17 +16,15 @@ final class Batches {
   private Batches() {}
 
   static ByteBuffer of(BatchId id, int valueBytes) {
-    int records = io.millrace.broker.state.Sequences.distance(
-            id.firstSequence(), id.lastSequence())
-        + 1;
+    int records =
+        io.millrace.broker.state.Sequences.distance(id.firstSequence(), id.lastSequence()) + 1;
     return writer(records, valueBytes).build(id.producerId(), id.epoch(), id.firstSequence());
   }
 
   /** Of a producer without an id. */
   static ByteBuffer plain(int records, int valueBytes) {
     return writer(records, valueBytes)
-        .build(
-            BatchHeader.NO_PRODUCER_ID, BatchHeader.NO_PRODUCER_EPOCH, BatchHeader.NO_SEQUENCE);
+        .build(BatchHeader.NO_PRODUCER_ID, BatchHeader.NO_PRODUCER_EPOCH, BatchHeader.NO_SEQUENCE);
   }
 
   private static BatchWriter writer(int records, int valueBytes) {

@@ -35,9 +35,7 @@ final class FetchFixture implements AutoCloseable {
     }
 
     ErrorCode code(int i) {
-      return result(i).hasError()
-          ? ErrorCode.of(result(i).getError().getCode())
-          : ErrorCode.NONE;
+      return result(i).hasError() ? ErrorCode.of(result(i).getError().getCode()) : ErrorCode.NONE;
     }
 
     ErrorCode requestCode() {

@@ -140,8 +140,7 @@ class LongPollTest {
   void theDeadlineOfTheRequestEndsTheWaitToo() {
     Fetch fetch =
         fetch(
-            request(first.from(0))
-                .setContext(RequestContext.newBuilder().setDeadlineMillis(100)));
+            request(first.from(0)).setContext(RequestContext.newBuilder().setDeadlineMillis(100)));
     fixture.timer.advance(100);
     assertThat(fetch.done()).isTrue();
   }
@@ -170,6 +169,16 @@ class LongPollTest {
     assertThat(fetch.code(1)).isEqualTo(ErrorCode.UNKNOWN_PARTITION);
     Fetch another = fetchBoth();
     assertThat(another.code(1)).isEqualTo(ErrorCode.UNKNOWN_PARTITION);
+  }
+
+  @Test
+  void anAnswerDuringTheRegistrationLeavesNothingBehind() {
+    fixture.timer.duringNewTimeout = () -> first.store(1);
+    Fetch fetch = fetchBoth();
+    assertThat(fetch.done()).isTrue();
+    assertThat(fixture.timer.waiting()).isZero();
+    assertThat(fixture.budget.waiting()).isZero();
+    assertThat(second.partition.status().waitingFetches()).isZero();
   }
 
   @Test
@@ -290,8 +299,7 @@ class LongPollTest {
 
   @Test
   void withoutCreditAFetchWaitsItsTimeWhateverArrives() {
-    Fetch records =
-        fetch(request(first.from(0)).setPrefetchRecords(10).setInFlightRecords(10));
+    Fetch records = fetch(request(first.from(0)).setPrefetchRecords(10).setInFlightRecords(10));
     Fetch bytes = fetch(request(first.from(0)).setPrefetchBytes(10).setInFlightBytes(10));
     first.store(5);
     assertThat(records.done()).isFalse();
@@ -313,9 +321,7 @@ class LongPollTest {
   @Test
   void aPartitionWithoutItsOwnCreditDoesNotHideAnother() {
     Fetch fetch =
-        fetch(
-            request(
-                first.from(0).setPrefetchRecords(5).setInFlightRecords(5), second.from(0)));
+        fetch(request(first.from(0).setPrefetchRecords(5).setInFlightRecords(5), second.from(0)));
     first.store(3);
     assertThat(fetch.done()).isFalse();
     second.store(3);

@@ -239,8 +239,7 @@ class PartitionTest {
   @Test
   void logTimeOfAnEntryIsReadableWithoutAPartition() {
     ByteBuffer time =
-        ControlBatch.encode(
-            ControlType.TIME, TimeEntry.newBuilder().setLogTimeMillis(77).build());
+        ControlBatch.encode(ControlType.TIME, TimeEntry.newBuilder().setLogTimeMillis(77).build());
     assertThat(Partition.logTimeOf(time)).isEqualTo(77);
     assertThat(Partition.logTimeOf(noOp())).isEqualTo(-1);
   }
@@ -297,8 +296,7 @@ class PartitionTest {
     fixture.raft.lead(1);
     CompletableFuture<ProduceResult> inFlight = fixture.produce(Batches.plain(1, 1));
     fixture.partition.failed("disk is gone");
-    assertThat(inFlight.join().getError().getCode())
-        .isEqualTo(ErrorCode.OUTCOME_UNKNOWN.number());
+    assertThat(inFlight.join().getError().getCode()).isEqualTo(ErrorCode.OUTCOME_UNKNOWN.number());
     ProduceResult refused = fixture.produce(Batches.plain(1, 1)).join();
     assertThat(refused.getError().getCode()).isEqualTo(ErrorCode.STORAGE_ERROR.number());
     assertThat(refused.getError().getText()).contains("disk is gone");

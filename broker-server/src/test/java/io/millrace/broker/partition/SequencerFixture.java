@@ -103,8 +103,7 @@ final class SequencerFixture {
     List<ControlType> types = new ArrayList<>();
     for (FakeRaft.Entry entry : raft.committed()) {
       if (BatchHeader.isControl(entry.batch(), 0)) {
-        types.add(
-            io.millrace.protocol.batch.ControlBatch.decode(entry.batch().duplicate()).type());
+        types.add(io.millrace.protocol.batch.ControlBatch.decode(entry.batch().duplicate()).type());
       }
     }
     return types;
