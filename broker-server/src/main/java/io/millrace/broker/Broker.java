@@ -247,6 +247,7 @@ public final class Broker implements AutoCloseable {
             identity,
             config.network().maxFrameBytes(),
             metadata,
+            registrar::isCaughtUp,
             leaders,
             partitions,
             fetches,

@@ -47,7 +47,7 @@ class ReplicaSafetyIT {
         EmbeddedCluster.start(
             EmbeddedCluster.Options.of(3)
                 .withDirectory(directory.resolve("brokers"))
-                .withElectionTimeoutMillis(400));
+                .withElectionTimeoutMillis(1000));
     try (MillraceClient client = connect()) {
       client.admin().createTopic(TopicSpec.of(TOPIC, 1, 3)).get(30, TimeUnit.SECONDS);
     }
