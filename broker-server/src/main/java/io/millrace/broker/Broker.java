@@ -33,6 +33,7 @@ import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerNetwork;
 import io.millrace.broker.raft.transport.PeerRequests;
+import io.millrace.protocol.message.ReplicaStatus;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -42,6 +43,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Clock;
 import java.util.Collection;
+import java.util.List;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
@@ -110,6 +112,7 @@ public final class Broker implements AutoCloseable {
   private final BalancerDriver balancer;
   private final FetchCoordinator fetches;
   private final PartitionEnvironment environment;
+  private final StatusReport status;
   private volatile InetSocketAddress advertised;
   private volatile boolean stopped;
 
@@ -236,11 +239,15 @@ public final class Broker implements AutoCloseable {
                 FetchLimits.defaults(),
                 environment.counters(),
                 CHECKS ? SliceInspector.EVERY_HEADER : SliceInspector.NONE));
+    status =
+        new StatusReport(
+            metadataGroup, replicas, partitions, environment, fetchBudget, this::server);
     BrokerHandlers handlers =
         new BrokerHandlers(
             identity,
             config.network().maxFrameBytes(),
             metadata,
+            registrar::isCaughtUp,
             leaders,
             partitions,
             fetches,
@@ -248,13 +255,7 @@ public final class Broker implements AutoCloseable {
             transfers::move,
             knownPeers,
             this::peerSaid,
-            new StatusReport(
-                metadataGroup,
-                replicas,
-                partitions,
-                environment,
-                fetchBudget,
-                this::server),
+            status,
             timer,
             readers,
             new DistinctErrors(LOG));
@@ -368,6 +369,21 @@ public final class Broker implements AutoCloseable {
   }
 
   // ---------------------------------------------------------------------------------- stopping
+
+  /** State of every replica of this broker. Takes locks of their nodes. */
+  public List<ReplicaStatus> replicaStatus() {
+    return status.replicas();
+  }
+
+  /** Broker id of the metadata leader that this broker knows, 0 = none. */
+  public int metadataLeader() {
+    return metadataGroup.leader();
+  }
+
+  /** True if both connections to the other broker are up, its identity checked. */
+  public boolean knowsPeer(int brokerId) {
+    return network.isConnected(brokerId);
+  }
 
   /** True if this broker leads the metadata group, is ready, and hears a majority. */
   public boolean leadsMetadata() {

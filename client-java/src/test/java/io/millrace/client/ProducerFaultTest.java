@@ -191,9 +191,7 @@ class ProducerFaultTest {
     List<CompletableFuture<Receipt>> sent = new ArrayList<>(send(producer, 0, 5));
     cluster.moveLeader("t", 0, 0);
     sent.addAll(send(producer, 5, 10));
-    await()
-        .during(300, TimeUnit.MILLISECONDS)
-        .until(() -> !sent.get(14).isDone());
+    await().during(300, TimeUnit.MILLISECONDS).until(() -> !sent.get(14).isDone());
     cluster.moveLeader("t", 0, 2);
     assertStoredInOrder(sent, 15);
   }

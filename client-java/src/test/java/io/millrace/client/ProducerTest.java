@@ -76,8 +76,7 @@ class ProducerTest {
     for (int i = 0; i < 50; i++) {
       String key = "key-" + i;
       Receipt receipt = get(producer.send(keyed("t", key, "v")));
-      assertThat(receipt.partition())
-          .isEqualTo(Utils.toPositive(Utils.murmur2(bytes(key))) % 6);
+      assertThat(receipt.partition()).isEqualTo(Utils.toPositive(Utils.murmur2(bytes(key))) % 6);
     }
   }
 
@@ -315,9 +314,7 @@ class ProducerTest {
   }
 
   private static Fault silenceOf(ApiKind kind) {
-    return kind == ApiKind.PRODUCE
-        ? new Fault.Silence(false)
-        : Fault.NONE;
+    return kind == ApiKind.PRODUCE ? new Fault.Silence(false) : Fault.NONE;
   }
 
   @Test
@@ -339,8 +336,7 @@ class ProducerTest {
   @Test
   void sendReturnsAtOnceWithoutBrokersAndFailsAsNotSent() {
     cluster.brokersDown();
-    Producer producer =
-        client.producer(new ProducerConfig().withDeliveryTimeoutMillis(300));
+    Producer producer = client.producer(new ProducerConfig().withDeliveryTimeoutMillis(300));
     long start = System.nanoTime();
     CompletableFuture<Receipt> future = producer.send(keyed("t", "k", "v"));
     assertThat(System.nanoTime() - start).isLessThan(TimeUnit.MILLISECONDS.toNanos(200));
@@ -365,8 +361,7 @@ class ProducerTest {
 
   @Test
   void brokerThatGoesAwayAfterwardsIsNamedInTheFailure() {
-    Producer producer =
-        client.producer(new ProducerConfig().withDeliveryTimeoutMillis(400));
+    Producer producer = client.producer(new ProducerConfig().withDeliveryTimeoutMillis(400));
     get(producer.send(to("t", 0, "first")));
     cluster.brokersDown();
     MillraceException failure = failure(producer.send(to("t", 0, "second")));

@@ -4,6 +4,7 @@ import io.millrace.broker.log.FsyncPolicy;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.log.SyncMark;
 import io.millrace.broker.raft.message.StoredHealth;
+import io.millrace.broker.raft.storage.GroupState;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -318,13 +319,20 @@ public final class Replicas implements AutoCloseable {
   public List<View> views() {
     List<View> views = new ArrayList<>();
     for (Slot slot : slots.values()) {
-      StoredHealth health =
-          slot.factory == null
-              ? StoredHealth.STORED_NO_VOTE
-              : context.votes().state(slot.spec.groupId()).health();
-      views.add(new View(slot.spec, slot.replica, health, slot.replica == null ? slot.reason : ""));
+      views.add(view(slot));
     }
     return views;
+  }
+
+  private View view(Slot slot) {
+    Replica running = slot.replica;
+    GroupState stored = context.votes().state(slot.spec.groupId());
+    if (stored.health() != StoredHealth.STORED_OK) {
+      return new View(slot.spec, running, stored.health(), stored.reason());
+    }
+    StoredHealth health =
+        slot.factory == null ? StoredHealth.STORED_NO_VOTE : StoredHealth.STORED_OK;
+    return new View(slot.spec, running, health, running == null ? slot.reason : "");
   }
 
   /** Stops all replicas, several at once; returns when their logs are closed. */

@@ -17,7 +17,8 @@ import java.util.List;
  *
  * <p><b>Order.</b> After an attempt fails nothing is sent until all attempts under way are decided;
  * then the undecided batches are sent again in sequence order: the first alone, until it is stored,
- * the others behind it. A broker takes only the next sequence, so what it refused with a gap before it cannot have been stored around the gap.
+ * the others behind it. A broker takes only the next sequence, so what it refused with a gap before
+ * it cannot have been stored around the gap.
  *
  * <p><b>A batch that ends for good without being stored</b> (refused, or its time is over) leaves a
  * gap. The batch after it carries <em>resume</em>, which lets the broker skip sequences, and it is
@@ -113,7 +114,7 @@ final class LaneState {
         return wait ? null : batch;
       }
     }
-    if (unresolved.size() >= maxInFlight || gapBefore != NO_GAP && !unresolved.isEmpty()) {
+    if (windowFull(maxInFlight) || gapBefore != NO_GAP && !unresolved.isEmpty()) {
       return null;
     }
     if (idFenced) {
@@ -141,6 +142,15 @@ final class LaneState {
     nextSequence = nextSequence + batch.recordCount() & SEQUENCE_MASK;
     unresolved.addLast(batch);
     return batch;
+  }
+
+  /**
+   * The broker remembers the last batches by count: the oldest undecided one must stay among them,
+   * also when later ones are decided before it.
+   */
+  private boolean windowFull(int maxInFlight) {
+    ProducerBatch oldest = unresolved.peekFirst();
+    return oldest != null && nextPlace - oldest.place >= maxInFlight;
   }
 
   /** Whether this batch must carry resume. */

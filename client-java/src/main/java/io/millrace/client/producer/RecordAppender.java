@@ -79,7 +79,8 @@ final class RecordAppender {
       boolean done =
           known == null
               ? enqueue(route, record, recordBytes, future)
-              : appendKnown(route, known, record, recordBytes, nowMillis, PartitionLane.NOW, future, false);
+              : appendKnown(
+                  route, known, record, recordBytes, nowMillis, PartitionLane.NOW, future, false);
       if (done) {
         return;
       }

@@ -82,6 +82,9 @@ final class Cursor {
   /** The fetch that this partition is part of; null = none. */
   FetchCall call;
 
+  /** Sought, and not yet told that there is nothing: need not wait for a fetch under way. */
+  boolean eager;
+
   long notBeforeNanos;
   int failures;
 
@@ -124,6 +127,7 @@ final class Cursor {
   private void restart() {
     fetchAgain();
     sinceNanos = Ticks.now();
+    eager = true;
     notBeforeNanos = 0;
     failures = 0;
     doubtedLeader = 0;

@@ -118,6 +118,7 @@ final class FetchAnswers {
       }
       batches.forEach(batch -> cursor.add(Cursor.Chunk.of(batch)));
     }
+    cursor.eager &= size > 0;
     if (result.getDeliverUpTo() > 0) {
       cursor.deliverUpTo = Math.max(cursor.deliverUpTo, result.getDeliverUpTo());
     } else if (!call.raiseOnly()) {
