@@ -225,11 +225,7 @@ class PartitionTest {
     ByteString image = fixture.partition.checkpoint();
     assertThatThrownBy(() -> fixture.partition.restore(image, 2, 1))
         .isInstanceOf(IllegalStateException.class);
-    ByteString newer =
-        PartitionImage.newBuilder()
-            .setVersion(2)
-            .build()
-            .toByteString();
+    ByteString newer = PartitionImage.newBuilder().setVersion(2).build().toByteString();
     assertThatThrownBy(() -> fixture.newPartition().restore(newer, 2, 1))
         .hasMessageContaining("version 2");
     assertThatThrownBy(

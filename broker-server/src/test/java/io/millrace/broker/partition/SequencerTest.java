@@ -144,8 +144,7 @@ class SequencerTest {
     assertThat(
             code(
                 fixture.send(
-                    Batches.request(ID, batch)
-                        .setTopicId(PartitionId.toBytes(new UUID(9, 9))),
+                    Batches.request(ID, batch).setTopicId(PartitionId.toBytes(new UUID(9, 9))),
                     batch)))
         .isEqualTo(ErrorCode.UNKNOWN_PARTITION);
     assertThat(code(fixture.send(Batches.request(ID, batch).setSize(5), batch)))
