@@ -58,7 +58,9 @@ class ReplicaSafetyIT {
     cluster.close();
   }
 
-  /** Without AppendEntriesGuard, JRaft answers "stored" for the entries that broker 3 has otherwise. */
+  /**
+   * Without AppendEntriesGuard, JRaft answers "stored" for the entries that broker 3 has otherwise.
+   */
   @Test
   void aReplicaWithOtherCommittedEntriesStopsInsteadOfAcknowledging() throws Exception {
     produce("before", 5);
@@ -71,7 +73,8 @@ class ReplicaSafetyIT {
     produce("committed on all", 20);
     stopAll(1, 2, 3);
 
-    // Two brokers forget what they acknowledged: more than Raft can bear, so only detection is left.
+    // Two brokers forget what they acknowledged: more than Raft can bear, so only detection is
+    // left.
     for (int id : List.of(1, 2)) {
       deleteTree(cluster.dataDirectory(id));
       copyTree(copy.resolve("broker-" + id), cluster.dataDirectory(id));
@@ -158,7 +161,8 @@ class ReplicaSafetyIT {
         .containsExactly("meta");
   }
 
-  // ---------------------------------------------------------------------------------------- helpers
+  // ----------------------------------------------------------------------------------------
+  // helpers
 
   private MillraceClient connect() {
     return MillraceClient.connect(

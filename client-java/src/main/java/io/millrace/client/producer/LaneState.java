@@ -118,12 +118,7 @@ final class LaneState {
         return wait ? null : batch;
       }
     }
-<<<<<<< HEAD
     if (windowFull(maxInFlight) || gapBefore != NO_GAP && !unresolved.isEmpty()) {
-=======
-    ProducerBatch oldest = unresolved.peekFirst();
-    if (oldest != null && (nextPlace - oldest.place >= maxInFlight || gapBefore != NO_GAP)) {
->>>>>>> client
       return null;
     }
     if (idFenced) {
