@@ -1,17 +1,15 @@
 package io.millrace.broker;
 
-import io.millrace.broker.api.Handlers;
+import io.millrace.broker.api.DistinctErrors;
 import io.millrace.broker.cluster.BalancerDriver;
 import io.millrace.broker.cluster.BrokerEntry;
 import io.millrace.broker.cluster.BrokerRegistrar;
 import io.millrace.broker.cluster.ClusterMetadata;
-import io.millrace.broker.api.DistinctErrors;
 import io.millrace.broker.cluster.LeaderAnnouncer;
 import io.millrace.broker.cluster.LeaderDirectory;
 import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.cluster.MetadataGroup;
 import io.millrace.broker.cluster.MetadataService;
-import io.millrace.broker.cluster.ProducerIds;
 import io.millrace.broker.cluster.Reconciler;
 import io.millrace.broker.cluster.ReconcilerThread;
 import io.millrace.broker.cluster.ThreadScheduler;
@@ -141,8 +139,7 @@ public final class Broker implements AutoCloseable {
     }
   }
 
-  private Broker(
-      BrokerConfig config, Disk disk, DataDirectory directory, Consumer<String> fatal)
+  private Broker(BrokerConfig config, Disk disk, DataDirectory directory, Consumer<String> fatal)
       throws IOException {
     this.config = config;
     this.directory = directory;
@@ -192,7 +189,13 @@ public final class Broker implements AutoCloseable {
     PeerLinks links = new PeerLinks(network, move -> transfersOfThis().move(move));
     metadata =
         new ClusterMetadata(
-            identity, metadataGroup, leaders, this::isReachable, links, scheduler, UUID::randomUUID);
+            identity,
+            metadataGroup,
+            leaders,
+            this::isReachable,
+            links,
+            scheduler,
+            UUID::randomUUID);
     announcer = new LeaderAnnouncer(id, leaders, this::otherBrokers, links, scheduler);
     registrar = new BrokerRegistrar(metadata, scheduler, fatal);
     environment =
@@ -214,17 +217,11 @@ public final class Broker implements AutoCloseable {
             metadata);
     transfers = new LeaderTransfers(id, partitions, replicas, network::isConnected);
     reconciler =
-        new Reconciler(
-            identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
+        new Reconciler(identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
     reconcilerThread = new ReconcilerThread(reconciler, metadataGroup, "reconciler-" + id);
     balancer =
         new BalancerDriver(
-            metadataGroup,
-            leaders,
-            this::isReachable,
-            metadataGroup::isFresh,
-            links,
-            scheduler);
+            metadataGroup, leaders, this::isReachable, metadataGroup::isFresh, links, scheduler);
     readers =
         Executors.newFixedThreadPool(
             READER_THREADS, new DefaultThreadFactory("readers-" + id, true));
@@ -276,16 +273,14 @@ public final class Broker implements AutoCloseable {
     advertised = config.advertised().resolve();
     InetSocketAddress bound = server.start(config.listen().resolve());
     if (config.advertised().port() == 0) {
-      advertised =
-          InetSocketAddress.createUnresolved(config.advertised().host(), bound.getPort());
+      advertised = InetSocketAddress.createUnresolved(config.advertised().host(), bound.getPort());
     }
     metadataGroup.addListener(this::metadataChanged);
     network.addConnectListener(announcer::peerConnected);
     directory.bootstrapVoters().forEach(network::addPeer);
     config.clusterBrokers().keySet().forEach(network::addPeer);
     if (directory.bootstrapVoters().contains(identity.id())) {
-      replicas.start(
-          MetadataReplica.spec(identity, directory), new MetadataReplica(metadataGroup));
+      replicas.start(MetadataReplica.spec(identity, directory), new MetadataReplica(metadataGroup));
     }
     announcer.start();
     reconcilerThread.start();
@@ -425,7 +420,9 @@ public final class Broker implements AutoCloseable {
     LOG.info("broker {} has stopped", identity.id());
   }
 
-  /** Stops without handing over and without the mark of a clean stop; for tests and failed starts. */
+  /**
+   * Stops without handing over and without the mark of a clean stop; for tests and failed starts.
+   */
   public void kill() {
     if (stopped) {
       return;

@@ -161,6 +161,26 @@ class ProducerFaultTest {
     assertThat(System.nanoTime() - start).isGreaterThan(TimeUnit.MILLISECONDS.toNanos(390));
   }
 
+  /**
+   * The first answer is late while later batches are stored and answered: it must stay among the
+   * five that the partition remembers.
+   */
+  @Test
+  void answersThatOvertakeDoNotPushABatchOutOfTheWindow() {
+    Producer producer =
+        client.producer(
+            new ProducerConfig()
+                .withLingerMillis(0)
+                .withBatchBytes(256)
+                .withRequestTimeoutMillis(150));
+    get(send(producer, 0, 1).get(0));
+    onProduce(n -> n == 0 ? new Fault.Delay(400, false) : Fault.NONE);
+    List<CompletableFuture<Receipt>> sent = send(producer, 1, 20);
+    sent.forEach(Records::get);
+    assertThat(stored()).isEqualTo(numbers(0, 21));
+    assertThat(sent.get(0).join().duplicate()).isTrue();
+  }
+
   // ------------------------------------------------------------------------------ leaders
 
   @Test

@@ -23,8 +23,7 @@ public final class MetadataHandler implements RequestHandler {
   /**
    * @param caughtUp whether the local state is at least as new as this process
    */
-  public MetadataHandler(
-      MetadataService metadata, BooleanSupplier caughtUp, RequestLimits limits) {
+  public MetadataHandler(MetadataService metadata, BooleanSupplier caughtUp, RequestLimits limits) {
     this.metadata = metadata;
     this.caughtUp = caughtUp;
     this.limits = limits;

@@ -382,7 +382,11 @@ public final class PartitionLog implements AutoCloseable {
     try {
       if (!failed()) {
         syncer.sync();
-        core.view().active().index().sync();
+        try {
+          core.view().active().index().sync();
+        } catch (IOException e) {
+          throw core.fail("fsync of the index", e);
+        }
       }
     } finally {
       core.structure().writeLock().lock();

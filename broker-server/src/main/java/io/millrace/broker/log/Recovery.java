@@ -47,23 +47,29 @@ final class Recovery {
     RecoveryScan scan = new RecoveryScan(disk, directory, core.listener(), hint, found, orphanMark);
     RecoveryPlan plan = scan.run();
 
+    boolean changed = !plan.dropped.isEmpty() || plan.cutToMark;
+    // Before anything is dropped: the note of a failed fsync stands beside the newest segment.
+    for (Kept kept : plan.kept) {
+      changed |= repair(kept, plan.epochs);
+    }
     List<Path> setAside = drop(plan.dropped);
     for (Path file : leftOver) {
       disk.delete(file);
     }
-    boolean changed = !plan.dropped.isEmpty();
     List<Segment> segments = new ArrayList<>();
     long indexed = 0;
     Cursor cursor = null;
-    for (int i = 0; i < plan.kept.size(); i++) {
-      Kept kept = plan.kept.get(i);
-      changed |= repair(kept, plan.epochs);
+    for (Kept kept : plan.kept) {
       if (kept.end != null) {
         segments.add(closed(kept, scan.protectedIndex()));
       } else {
         segments.add(active(kept));
         indexed += kept.newEntries.size();
         cursor = kept.cursor;
+      }
+      if (kept.found.mark() != null && kept.found.mark().failed()) {
+        // For good: found again after a power cut, the note would take what is synced from now on.
+        segments.get(segments.size() - 1).index().lowerMark(kept.found.mark().index());
       }
     }
     if (cursor == null) {
@@ -90,8 +96,9 @@ final class Recovery {
             indexed,
             setAside,
             List.copyOf(plan.notes),
+            plan.cutToMark,
             TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start));
-    return new Result(view, cursor, markOf(found, view), changed, report);
+    return new Result(view, cursor, markOf(found, view, plan.cutToMark), changed, report);
   }
 
   private List<FoundSegment> inspect() throws IOException {
@@ -195,7 +202,7 @@ final class Recovery {
   }
 
   /** The highest mark known, at most the end of the log. */
-  private SyncMark markOf(List<FoundSegment> found, LogView view) {
+  private SyncMark markOf(List<FoundSegment> found, LogView view, boolean cutToMark) {
     SyncMark highest = hint.durableMarkOrNull();
     for (FoundSegment each : found) {
       IndexMark mark = each.mark();

@@ -48,4 +48,7 @@ final class RecoveryPlan {
   long bytesCut;
   long firstIndexCut;
   long batchesChecked;
+
+  /** An fsync had failed: everything above the mark was dropped. */
+  boolean cutToMark;
 }

@@ -18,8 +18,8 @@ import java.util.List;
  * 8      8    first Raft index of the segment
  * 16     8    base offset of the segment
  * 24     4    CRC-32C of the bytes before
- * 64     32   sync mark, slot 0: see {@link IndexMark}
- * 128    32   sync mark, slot 1
+ * 64     36   sync mark, slot 0: see {@link IndexMark}
+ * 128    36   sync mark, slot 1
  * 256    n*64 entries: see {@link IndexEntry}
  * </pre>
  *
@@ -194,9 +194,19 @@ final class SegmentIndex {
   }
 
   /** Notes how far the segment is on the device; not itself made durable. */
-  synchronized void writeMark(long index, long position, int chain) throws IOException {
+  void writeMark(long index, long position, int chain) throws IOException {
+    writeMark(index, position, chain, false);
+  }
+
+  /** Notes that an fsync failed, for the next start: nothing above the entry can be trusted. */
+  void writeFailure(long index) throws IOException {
+    writeMark(index, 0, 0, true);
+  }
+
+  private synchronized void writeMark(long index, long position, int chain, boolean failed)
+      throws IOException {
     markSequence++;
-    ByteBuffer slot = new IndexMark(markSequence, index, position, chain).encode();
+    ByteBuffer slot = new IndexMark(markSequence, index, position, chain, failed).encode();
     handle.acquire().write(slot, (markSequence & 1) == 0 ? SLOT_0 : SLOT_1);
     handle.release();
   }

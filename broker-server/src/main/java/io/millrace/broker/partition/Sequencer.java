@@ -27,7 +27,7 @@ import java.util.function.Consumer;
  * <p>Threads: any. Two locks, always in this order. The <em>order lock</em> is held from the
  * decision about a batch until it is proposed, so that the order of decisions is the order of log
  * indexes. The <em>state lock</em> guards every field, is held for a few field accesses and never
- * while calling raft; it is the only one that the FSM thread takes. Answers are given with no lock
+ * while proposing; it is the only one that the FSM thread takes. Answers are given with no lock
  * held.
  *
  * <p>Durability: none of its own; a receipt is given when the entry is applied.
@@ -55,7 +55,7 @@ final class Sequencer {
   private final ReentrantLock orderLock = new ReentrantLock();
 
   /** Answers of failures that raft reported inside propose; guarded by the order lock. */
-  private final Answers failedWhileProposing = new Answers();
+  private Answers failedWhileProposing = new Answers();
 
   private final Object stateLock = new Object();
   private final LogClock logClock;
@@ -102,14 +102,17 @@ final class Sequencer {
     BatchId batchId = BatchId.of(batch, batch.position());
     List<Proposal> proposals = new ArrayList<>(1);
     ProduceResult answer;
-    Answers failed = new Answers();
+    Answers failed = null;
     orderLock.lock();
     try {
       synchronized (stateLock) {
         answer = admit(request, batch, batchId, done, proposals);
       }
       proposals.forEach(this::propose);
-      failedWhileProposing.moveTo(failed);
+      if (!failedWhileProposing.isEmpty()) {
+        failed = failedWhileProposing;
+        failedWhileProposing = new Answers();
+      }
     } finally {
       orderLock.unlock();
     }
@@ -118,7 +121,9 @@ final class Sequencer {
     } else if (answer != null) {
       Answers.give(done, answer);
     }
-    failed.give();
+    if (failed != null) {
+      failed.give();
+    }
   }
 
   private void refuse(ErrorInfo refusal, Consumer<ProduceResult> done) {
@@ -238,8 +243,7 @@ final class Sequencer {
     return ProduceResults.receipt(baseOffset, term, settings.fsync(), logStart, duplicate);
   }
 
-  // ------------------------------------------------------------------- outcomes, from the FSM
-  // thread
+  // ---------------------------------------------------------------------- outcomes, FSM thread
 
   /** A record batch is applied at {@code baseOffset}, and readable from now on. */
   void recordsApplied(ByteBuffer batch, long baseOffset, long term, ProposalCallback local) {
@@ -324,7 +328,7 @@ final class Sequencer {
       nowDrained = takeDrained();
     }
     if (orderLock.isHeldByCurrentThread()) {
-      answers.moveTo(failedWhileProposing);
+      failedWhileProposing.addAll(answers);
     } else {
       answers.give();
     }

@@ -100,7 +100,8 @@ public final class Replicas implements AutoCloseable {
     return executor;
   }
 
-  // ----------------------------------------------------------------------------- starting, stopping
+  // ----------------------------------------------------------------------------- starting,
+  // stopping
 
   /**
    * Lets a replica run from now on; returns at once. Idempotent for a group that is here already.
@@ -304,8 +305,7 @@ public final class Replicas implements AutoCloseable {
   /** True if no replica is starting or waiting to be started again. */
   public boolean allSettled() {
     return slots.values().stream()
-        .noneMatch(
-            slot -> slot.state == SlotState.STARTING || slot.state == SlotState.WAITING);
+        .noneMatch(slot -> slot.state == SlotState.STARTING || slot.state == SlotState.WAITING);
   }
 
   /**

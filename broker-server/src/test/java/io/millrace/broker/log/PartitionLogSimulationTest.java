@@ -31,13 +31,18 @@ class PartitionLogSimulationTest {
       LogScript script = new LogScript(seed, fsync, 1024 << (seed % 4));
       script.open();
       for (int crash = 0; crash < CRASHES; crash++) {
-        if (script.random.nextInt(4) > 0) {
-          script.disk.killAfter(1 + script.random.nextInt(60));
+        switch (script.random.nextInt(6)) {
+          case 0 -> script.disk.failSync(1 + script.random.nextInt(12));
+          case 1 -> script.disk.failWrite(1 + script.random.nextInt(40));
+          case 2 -> {}
+          default -> script.disk.killAfter(1 + script.random.nextInt(60));
         }
         try {
           for (int i = 0; i < STEPS; i++) {
             script.step(script.random.nextInt(100));
           }
+        } catch (LogFailedException e) {
+          assertThat(script.log.failed()).isTrue();
         } catch (IOException e) {
           assertThat(script.disk.isDead()).as("failed alive: %s", e).isTrue();
         }

@@ -72,9 +72,9 @@ class SegmentFormatCompatTest {
                 + "00000006000000070000000800000009020000000ff7c5d3");
     assertThat(IndexEntry.isIntact(bytes, 0)).isTrue();
     assertThat(IndexEntry.read(bytes, 0)).isEqualTo(entry);
-    IndexMark mark = new IndexMark(1, 2, 3, 4);
+    IndexMark mark = new IndexMark(1, 2, 3, 4, true);
     assertThat(hex(mark.encode()))
-        .isEqualTo("0000000000000001000000000000000200000000000000030000000414ceeda5");
+        .isEqualTo("000000000000000100000000000000020000000000000003000000040000000110ed7413");
     assertThat(IndexMark.decode(mark.encode(), 0)).isEqualTo(mark);
   }
 

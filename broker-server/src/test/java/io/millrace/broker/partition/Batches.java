@@ -1,6 +1,7 @@
 package io.millrace.broker.partition;
 
 import io.millrace.broker.state.BatchId;
+import io.millrace.broker.state.Sequences;
 import io.millrace.protocol.batch.BatchHeader;
 import io.millrace.protocol.batch.BatchWriter;
 import io.millrace.protocol.batch.Compression;
@@ -16,8 +17,7 @@ final class Batches {
   private Batches() {}
 
   static ByteBuffer of(BatchId id, int valueBytes) {
-    int records =
-        io.millrace.broker.state.Sequences.distance(id.firstSequence(), id.lastSequence()) + 1;
+    int records = Sequences.distance(id.firstSequence(), id.lastSequence()) + 1;
     return writer(records, valueBytes).build(id.producerId(), id.epoch(), id.firstSequence());
   }
 

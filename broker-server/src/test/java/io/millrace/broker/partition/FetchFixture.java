@@ -161,5 +161,10 @@ final class FetchFixture implements AutoCloseable {
   public void close() {
     coordinator.close();
     partitions.forEach(PartitionFixture::close);
+    for (PartitionFixture partition : partitions) {
+      if (!partition.faults.isEmpty()) {
+        throw new AssertionError(partition.id + ": " + partition.faults);
+      }
+    }
   }
 }

@@ -22,6 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -74,7 +75,7 @@ class LongPollRaceTest {
     assertThat(budget.responseBytes()).isZero();
   }
 
-  private FetchHandle fetch(long[] positions, java.util.function.Consumer<FetchAnswer> done) {
+  private FetchHandle fetch(long[] positions, Consumer<FetchAnswer> done) {
     FetchRequest.Builder request =
         FetchRequest.newBuilder()
             .setMinBytes(1)

@@ -8,6 +8,7 @@ import io.millrace.broker.partition.PartitionCounters.Counter;
 import io.millrace.protocol.batch.ControlBatch;
 import io.millrace.protocol.batch.ControlType;
 import io.millrace.protocol.error.ErrorCode;
+import io.millrace.protocol.message.FetchRequest;
 import io.millrace.protocol.message.RequestContext;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -50,7 +51,7 @@ class LongPollTest {
     assertThat(second.partition.status().waitingFetches()).isZero();
   }
 
-  private Fetch fetch(io.millrace.protocol.message.FetchRequest.Builder request) {
+  private Fetch fetch(FetchRequest.Builder request) {
     Fetch fetch = fixture.fetch(request);
     fetches.add(fetch);
     return fetch;
@@ -60,7 +61,7 @@ class LongPollTest {
     return fetch(request(first.from(0), second.from(0)));
   }
 
-  private long looks() {
+  private long parked() {
     return fixture.counters.value(Counter.FETCHES_PARKED);
   }
 
@@ -75,7 +76,7 @@ class LongPollTest {
     assertThat(fetch.done()).isTrue();
     assertThat(fetch.result(0).getSize()).isZero();
     assertThat(fetch.result(1).getDeliverUpTo()).isEqualTo(2);
-    assertThat(looks()).isEqualTo(1);
+    assertThat(parked()).isEqualTo(1);
     assertThat(fixture.timer.waiting()).isZero();
   }
 
@@ -133,7 +134,7 @@ class LongPollTest {
   @Test
   void aFetchThatMayNotWaitIsAnsweredAtOnce() {
     assertThat(fetch(request(first.from(0)).setMaxWaitMillis(0)).done()).isTrue();
-    assertThat(looks()).isZero();
+    assertThat(parked()).isZero();
   }
 
   @Test

@@ -9,6 +9,7 @@ import io.millrace.broker.raft.ProposalCallback;
 import io.millrace.broker.state.BatchId;
 import io.millrace.broker.state.UnknownControlEntryException;
 import io.millrace.broker.state.message.LogStartEntry;
+import io.millrace.broker.state.message.PartitionImage;
 import io.millrace.broker.state.message.TimeEntry;
 import io.millrace.protocol.batch.BatchHeader;
 import io.millrace.protocol.batch.ControlBatch;
@@ -224,11 +225,7 @@ class PartitionTest {
     ByteString image = fixture.partition.checkpoint();
     assertThatThrownBy(() -> fixture.partition.restore(image, 2, 1))
         .isInstanceOf(IllegalStateException.class);
-    ByteString newer =
-        io.millrace.broker.state.message.PartitionImage.newBuilder()
-            .setVersion(2)
-            .build()
-            .toByteString();
+    ByteString newer = PartitionImage.newBuilder().setVersion(2).build().toByteString();
     assertThatThrownBy(() -> fixture.newPartition().restore(newer, 2, 1))
         .hasMessageContaining("version 2");
     assertThatThrownBy(

@@ -45,6 +45,10 @@ import java.util.List;
  * <p>What it rests on: the broker remembers a producer for longer than the delivery timeout, and
  * resume never takes a sequence at or below the last one it knows.
  *
+ * <p><b>The window</b> of batches in flight is counted from the oldest undecided one, not by how
+ * many are undecided: answers may overtake each other, and a batch whose answer is missing while
+ * five later ones are stored would no longer be among the five that brokers recognise.
+ *
  * <p>A producer id that a broker calls fenced is given up: batches that were sent under it end, the
  * others go on under a new id from sequence 0.
  *
