@@ -1,6 +1,6 @@
 package io.millrace.broker;
 
-import io.millrace.broker.api.Handlers;
+import io.millrace.broker.api.DistinctErrors;
 import io.millrace.broker.cluster.BalancerDriver;
 import io.millrace.broker.cluster.BrokerEntry;
 import io.millrace.broker.cluster.BrokerRegistrar;
@@ -10,7 +10,6 @@ import io.millrace.broker.cluster.LeaderDirectory;
 import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.cluster.MetadataGroup;
 import io.millrace.broker.cluster.MetadataService;
-import io.millrace.broker.cluster.ProducerIds;
 import io.millrace.broker.cluster.Reconciler;
 import io.millrace.broker.cluster.ReconcilerThread;
 import io.millrace.broker.cluster.ThreadScheduler;
@@ -18,26 +17,35 @@ import io.millrace.broker.log.Disk;
 import io.millrace.broker.net.NettyServer;
 import io.millrace.broker.net.NetworkCounters;
 import io.millrace.broker.partition.AppendBudget;
+import io.millrace.broker.partition.FetchBudget;
 import io.millrace.broker.partition.FetchCoordinator;
+import io.millrace.broker.partition.FetchLimits;
 import io.millrace.broker.partition.Partition;
 import io.millrace.broker.partition.PartitionCounters;
 import io.millrace.broker.partition.PartitionEnvironment;
+import io.millrace.broker.partition.SliceInspector;
 import io.millrace.broker.raft.JRaftRuntime;
 import io.millrace.broker.raft.RaftContext;
-import io.millrace.broker.raft.RaftSettings;
 import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerNetwork;
 import io.millrace.broker.raft.transport.PeerRequests;
+import io.millrace.protocol.message.ReplicaStatus;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Clock;
 import java.util.Collection;
+import java.util.List;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -66,22 +74,27 @@ public final class Broker implements AutoCloseable {
   /** Highest feature level whose log entries this version understands. */
   static final int FEATURE_LEVEL = 1;
 
+  /** -Dmillrace.checks=true: costly checks of what cannot happen, for tests. */
+  private static final boolean CHECKS = Boolean.getBoolean("millrace.checks");
+
   private static final long HAND_OVER_MILLIS = 5000;
   private static final long DRAIN_MILLIS = 3000;
   private static final long RECOVERY_CHECK_MILLIS = 500;
   private static final int WHEEL_TICK_MILLIS = 10;
   private static final int WHEEL_SLOTS = 512;
+  private static final int READER_THREADS = 4;
 
   private final BrokerConfig config;
   private final DataDirectory directory;
   private final LocalBroker identity;
-  private final long startedNanos = System.nanoTime();
   private final HashedWheelTimer timer;
   private final ThreadScheduler scheduler;
   private final BrokerAddresses addresses;
   private final KnownPeers knownPeers;
   private final VotesJournal votes;
   private final NettyServer server;
+  private final EventLoopGroup peerLoops;
+  private final ExecutorService readers;
   private final PeerNetwork network;
   private final PeerRequests peerRequests;
   private final Replicas replicas;
@@ -97,6 +110,7 @@ public final class Broker implements AutoCloseable {
   private final BalancerDriver balancer;
   private final FetchCoordinator fetches;
   private final PartitionEnvironment environment;
+  private final StatusReport status;
   private volatile InetSocketAddress advertised;
   private volatile boolean stopped;
 
@@ -125,8 +139,7 @@ public final class Broker implements AutoCloseable {
     }
   }
 
-  private Broker(
-      BrokerConfig config, Disk disk, DataDirectory directory, Consumer<String> fatal)
+  private Broker(BrokerConfig config, Disk disk, DataDirectory directory, Consumer<String> fatal)
       throws IOException {
     this.config = config;
     this.directory = directory;
@@ -146,17 +159,18 @@ public final class Broker implements AutoCloseable {
 
     NetworkFaults faults = new NetworkFaults();
     peerRequests = new PeerRequests(id, faults);
-    BrokerApi api = new BrokerApi(this);
-    server =
-        new NettyServer(
-            config.network(), new Handlers(api.handlers()), new NetworkCounters(), "b" + id);
+    peerLoops =
+        new MultiThreadIoEventLoopGroup(
+            config.network().peerThreads(),
+            new DefaultThreadFactory("peers-" + id, true),
+            NioIoHandler.newFactory());
     network =
         new PeerNetwork(
             new PeerNetwork.LocalIdentity(
                 identity.clusterId(), id, identity.incarnation().toString(), () -> advertised),
             addresses,
             knownPeers,
-            server.peerLoops(),
+            peerLoops,
             timer,
             faults,
             config.network().maxFrameBytes());
@@ -168,17 +182,20 @@ public final class Broker implements AutoCloseable {
                 votes,
                 network,
                 peerRequests,
-                new RaftSettings(
-                    config.electionTimeoutMillis(),
-                    RaftSettings.DEFAULT_CHECKPOINT_BYTES,
-                    config.checkpointIntervalMillis()),
+                config.raft(),
                 directory.unsyncedBytesMayBeLost()));
 
     leaders = new LeaderDirectory(id);
     PeerLinks links = new PeerLinks(network, move -> transfersOfThis().move(move));
     metadata =
         new ClusterMetadata(
-            identity, metadataGroup, leaders, this::isReachable, links, scheduler, UUID::randomUUID);
+            identity,
+            metadataGroup,
+            leaders,
+            this::isReachable,
+            links,
+            scheduler,
+            UUID::randomUUID);
     announcer = new LeaderAnnouncer(id, leaders, this::otherBrokers, links, scheduler);
     registrar = new BrokerRegistrar(metadata, scheduler, fatal);
     environment =
@@ -196,41 +213,74 @@ public final class Broker implements AutoCloseable {
             replicas,
             votes,
             environment,
-            leaders);
+            leaders,
+            metadata);
     transfers = new LeaderTransfers(id, partitions, replicas, network::isConnected);
     reconciler =
-        new Reconciler(
-            identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
+        new Reconciler(identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
     reconcilerThread = new ReconcilerThread(reconciler, metadataGroup, "reconciler-" + id);
     balancer =
         new BalancerDriver(
-            metadataGroup,
+            metadataGroup, leaders, this::isReachable, metadataGroup::isFresh, links, scheduler);
+    readers =
+        Executors.newFixedThreadPool(
+            READER_THREADS, new DefaultThreadFactory("readers-" + id, true));
+    FetchBudget fetchBudget =
+        new FetchBudget(config.fetchResponseBytes(), FetchBudget.DEFAULT_MAX_WAITING);
+    fetches =
+        new FetchCoordinator(
+            new FetchCoordinator.Context(
+                timer,
+                readers,
+                fetchBudget,
+                FetchLimits.defaults(),
+                environment.counters(),
+                CHECKS ? SliceInspector.EVERY_HEADER : SliceInspector.NONE));
+    status =
+        new StatusReport(
+            metadataGroup, replicas, partitions, environment, fetchBudget, this::server);
+    BrokerHandlers handlers =
+        new BrokerHandlers(
+            identity,
+            config.network().maxFrameBytes(),
+            metadata,
+            registrar::isCaughtUp,
             leaders,
-            this::isReachable,
-            metadataGroup::isFresh,
-            links,
-            scheduler);
-    fetches = api.newFetchCoordinator(timer, partitions, config);
+            partitions,
+            fetches,
+            peerRequests,
+            transfers::move,
+            knownPeers,
+            this::peerSaid,
+            status,
+            timer,
+            readers,
+            new DistinctErrors(LOG));
+    server =
+        new NettyServer(
+            config.network(), handlers.all(), new NetworkCounters(), "b" + id, faults::drops);
   }
 
   private LeaderTransfers transfersOfThis() {
     return transfers;
   }
 
+  private NettyServer server() {
+    return server;
+  }
+
   private void run() throws IOException {
     advertised = config.advertised().resolve();
     InetSocketAddress bound = server.start(config.listen().resolve());
     if (config.advertised().port() == 0) {
-      advertised =
-          InetSocketAddress.createUnresolved(config.advertised().host(), bound.getPort());
+      advertised = InetSocketAddress.createUnresolved(config.advertised().host(), bound.getPort());
     }
     metadataGroup.addListener(this::metadataChanged);
     network.addConnectListener(announcer::peerConnected);
     directory.bootstrapVoters().forEach(network::addPeer);
     config.clusterBrokers().keySet().forEach(network::addPeer);
     if (directory.bootstrapVoters().contains(identity.id())) {
-      replicas.start(
-          MetadataReplica.spec(identity, directory), new MetadataReplica(metadataGroup));
+      replicas.start(MetadataReplica.spec(identity, directory), new MetadataReplica(metadataGroup));
     }
     announcer.start();
     reconcilerThread.start();
@@ -313,55 +363,22 @@ public final class Broker implements AutoCloseable {
     return metadata;
   }
 
-  LeaderDirectory leaders() {
-    return leaders;
-  }
-
-  LocalPartitions partitions() {
-    return partitions;
-  }
-
-  Replicas replicas() {
-    return replicas;
-  }
-
-  LeaderTransfers transfers() {
-    return transfers;
-  }
-
-  PeerRequests peerRequests() {
-    return peerRequests;
-  }
-
-  KnownPeers knownPeers() {
-    return knownPeers;
-  }
-
-  NettyServer server() {
-    return server;
-  }
-
-  FetchCoordinator fetches() {
-    return fetches;
-  }
-
-  PartitionEnvironment environment() {
-    return environment;
-  }
-
-  MetadataGroup metadataGroup() {
-    return metadataGroup;
-  }
-
-  Reconciler reconciler() {
-    return reconciler;
-  }
-
-  long uptimeMillis() {
-    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNanos);
-  }
-
   // ---------------------------------------------------------------------------------- stopping
+
+  /** State of every replica of this broker. Takes locks of their nodes. */
+  public List<ReplicaStatus> replicaStatus() {
+    return status.replicas();
+  }
+
+  /** Broker id of the metadata leader that this broker knows, 0 = none. */
+  public int metadataLeader() {
+    return metadataGroup.leader();
+  }
+
+  /** True if both connections to the other broker are up, its identity checked. */
+  public boolean knowsPeer(int brokerId) {
+    return network.isConnected(brokerId);
+  }
 
   /** True if this broker leads the metadata group, is ready, and hears a majority. */
   public boolean leadsMetadata() {
@@ -403,7 +420,9 @@ public final class Broker implements AutoCloseable {
     LOG.info("broker {} has stopped", identity.id());
   }
 
-  /** Stops without handing over and without the mark of a clean stop; for tests and failed starts. */
+  /**
+   * Stops without handing over and without the mark of a clean stop; for tests and failed starts.
+   */
   public void kill() {
     if (stopped) {
       return;
@@ -421,8 +440,11 @@ public final class Broker implements AutoCloseable {
     announcer.close();
     replicas.close();
     transfers.close();
+    fetches.close();
     network.close();
     server.close();
+    peerLoops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3000);
+    readers.shutdownNow();
     closeStep("peer requests", peerRequests::close);
     metadata.close();
     scheduler.close();

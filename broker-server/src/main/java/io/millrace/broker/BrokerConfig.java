@@ -1,6 +1,7 @@
 package io.millrace.broker;
 
 import io.millrace.broker.net.NetworkConfig;
+import io.millrace.broker.raft.RaftSettings;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -23,6 +24,7 @@ import java.util.TreeMap;
  * @param clusterId the cluster that the data directory must belong to, empty for any
  * @param clusterBrokers addresses of the initial brokers by id
  * @param appendInflightBytes batches accepted and not yet replicated, over all partitions
+ * @param fetchResponseBytes record batches in answers to fetches that are not sent
  * @param effective every key with its value in use and where the value came from, for printing
  */
 public record BrokerConfig(
@@ -34,15 +36,12 @@ public record BrokerConfig(
     SortedMap<Integer, HostPort> clusterBrokers,
     NetworkConfig network,
     long appendInflightBytes,
-    int electionTimeoutMillis,
-    int electionDelayMillis,
-    int checkpointIntervalMillis,
+    long fetchResponseBytes,
+    RaftSettings raft,
     Map<ConfigKey, Effective> effective) {
 
   public static final int MAX_BROKER_ID = 65_535;
-  public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 1_500;
-  public static final int DEFAULT_ELECTION_DELAY_MILLIS = 300;
-  public static final int DEFAULT_CHECKPOINT_INTERVAL_MILLIS = 30_000;
+  private static final long MIN_DEFAULT_FETCH_BYTES = 64L * 1024 * 1024;
 
   /** A value in use and its origin. */
   public record Effective(String value, Origin origin) {}
@@ -99,11 +98,14 @@ public record BrokerConfig(
         appendInflightBytes,
         network.maxFrameBytes(),
         Long.MAX_VALUE);
-    range(ConfigKey.RAFT_ELECTION_TIMEOUT_MILLIS, electionTimeoutMillis, 100, 60_000);
-    range(ConfigKey.RAFT_ELECTION_DELAY_MILLIS, electionDelayMillis, 10, electionTimeoutMillis);
-    range(ConfigKey.CHECKPOINT_INTERVAL_MILLIS, checkpointIntervalMillis, 100, 3_600_000);
+    range(
+        ConfigKey.FETCH_RESPONSE_BYTES,
+        fetchResponseBytes,
+        network.maxFrameBytes(),
+        Long.MAX_VALUE);
     clusterBrokers = Collections.unmodifiableSortedMap(new TreeMap<>(clusterBrokers));
-    effective = Collections.unmodifiableMap(new EnumMap<>(effective));
+    effective =
+        effective.isEmpty() ? Map.of() : Collections.unmodifiableMap(new EnumMap<>(effective));
   }
 
   /** Reads and checks a properties file (UTF-8). */
@@ -153,8 +155,7 @@ public record BrokerConfig(
             values.bytes(
                 ConfigKey.NETWORK_IN_BYTES,
                 NetworkConfig.defaultInBytes(maxHeapBytes, maxFrameBytes)),
-            values.bytes(
-                ConfigKey.FETCH_RESPONSE_BYTES, NetworkConfig.defaultOutBytes(maxHeapBytes)),
+            values.bytes(ConfigKey.NETWORK_OUT_BYTES, NetworkConfig.defaultOutBytes(maxHeapBytes)),
             (int)
                 Math.min(
                     Integer.MAX_VALUE,
@@ -169,8 +170,6 @@ public record BrokerConfig(
     long appendInflightBytes =
         values.bytes(
             ConfigKey.APPEND_INFLIGHT_BYTES, Math.max(maxHeapBytes / 8, 2L * maxFrameBytes));
-    int electionTimeoutMillis =
-        values.integer(ConfigKey.RAFT_ELECTION_TIMEOUT_MILLIS, DEFAULT_ELECTION_TIMEOUT_MILLIS);
     return new BrokerConfig(
         brokerId,
         values.optionalText(ConfigKey.CLUSTER_ID),
@@ -180,12 +179,25 @@ public record BrokerConfig(
         brokers,
         network,
         appendInflightBytes,
-        electionTimeoutMillis,
-        values.integer(
-            ConfigKey.RAFT_ELECTION_DELAY_MILLIS,
-            Math.min(DEFAULT_ELECTION_DELAY_MILLIS, electionTimeoutMillis)),
-        values.integer(ConfigKey.CHECKPOINT_INTERVAL_MILLIS, DEFAULT_CHECKPOINT_INTERVAL_MILLIS),
+        values.bytes(
+            ConfigKey.FETCH_RESPONSE_BYTES, Math.max(maxHeapBytes / 4, MIN_DEFAULT_FETCH_BYTES)),
+        raftSettings(values),
         values.effective());
+  }
+
+  private static RaftSettings raftSettings(ConfigValues values) {
+    int electionTimeoutMillis =
+        values.integer(
+            ConfigKey.RAFT_ELECTION_TIMEOUT_MILLIS, RaftSettings.DEFAULT_ELECTION_TIMEOUT_MILLIS);
+    range(ConfigKey.RAFT_ELECTION_TIMEOUT_MILLIS, electionTimeoutMillis, 100, 60_000);
+    long checkpointBytes =
+        values.bytes(ConfigKey.CHECKPOINT_BYTES, RaftSettings.DEFAULT_CHECKPOINT_BYTES);
+    range(ConfigKey.CHECKPOINT_BYTES, checkpointBytes, 64 * 1024, Long.MAX_VALUE);
+    int checkpointMillis =
+        values.integer(
+            ConfigKey.CHECKPOINT_INTERVAL_MILLIS, (int) RaftSettings.DEFAULT_CHECKPOINT_MILLIS);
+    range(ConfigKey.CHECKPOINT_INTERVAL_MILLIS, checkpointMillis, 100, 3_600_000);
+    return new RaftSettings(electionTimeoutMillis, checkpointBytes, checkpointMillis);
   }
 
   /** One line per key, in the order of the reference: {@code key = value (origin)}. */

@@ -37,20 +37,26 @@ public enum ConfigKey {
   NETWORK_IN_BYTES(
       "network.in.bytes",
       false,
-      "Budget of frames being received, over all connections. Beyond it sockets are not read."
-          + " Default an eighth of the heap, at least two frames."),
-  FETCH_RESPONSE_BYTES(
-      "fetch.response.bytes",
+      "Budget of frames being received, over all clients, and as much again over all brokers."
+          + " Beyond it sockets are not read. Default an eighth of the heap, at least two frames."),
+  NETWORK_OUT_BYTES(
+      "network.out.bytes",
       false,
       "Budget of responses that sockets have not taken. Beyond it a connection is not read before"
           + " it has taken its responses. Default an eighth of the heap, at least 16 MiB."),
+  FETCH_RESPONSE_BYTES(
+      "fetch.response.bytes",
+      false,
+      "Budget of record batches in answers to fetches that are not sent. Beyond it fetches are"
+          + " THROTTLED. The batches leave as file regions and take no heap. Default a quarter of"
+          + " the heap, at least 64 MiB."),
   APPEND_INFLIGHT_BYTES(
       "append.inflight.bytes",
       false,
       "Budget of batches accepted and not yet replicated, over all partitions. Beyond it produce"
           + " is THROTTLED. Default an eighth of the heap, at least two frames."),
   CONNECTION_OUT_BYTES(
-      "connection.out.bytes", false, "As fetch.response.bytes, for one connection; default 4 MiB."),
+      "connection.out.bytes", false, "As network.out.bytes, for one connection; default 4 MiB."),
   CONNECTION_REQUESTS(
       "connection.requests",
       false,
@@ -69,14 +75,13 @@ public enum ConfigKey {
       false,
       "Silence of a leader after which its followers elect another; default 1500. Heartbeats are"
           + " sent at a tenth of it."),
-  RAFT_ELECTION_DELAY_MILLIS(
-      "raft.election.delay.millis",
+  CHECKPOINT_BYTES(
+      "checkpoint.bytes",
       false,
-      "Random part added to the election timeout so that not all stand at once; default 300."),
+      "A replica writes a checkpoint after so many bytes of log; default 64 MiB. Start-up reads at"
+          + " most about so much of each partition."),
   CHECKPOINT_INTERVAL_MILLIS(
-      "checkpoint.interval.millis",
-      false,
-      "A partition with new entries writes a checkpoint about so often; default 30000.");
+      "checkpoint.interval.millis", false, "... or after so long with new entries; default 60000.");
 
   private final String key;
   private final boolean required;

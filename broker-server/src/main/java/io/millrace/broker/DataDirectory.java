@@ -31,14 +31,10 @@ public final class DataDirectory implements AutoCloseable {
   static final String ID_FILE = "broker.id";
   private static final int FORMAT = 1;
   private static final String TOPICS = "topics";
-  private static final String RAFT = "raft";
 
   /** What an interrupted format, or a refused start, leaves: no data. */
   private static final Set<String> NO_DATA =
-      Set.of(
-          DirectoryLock.FILE_NAME,
-          ID_FILE + CheckedTextFile.TEMPORARY_SUFFIX,
-          RaftDirectory.STAGED);
+      Set.of(DirectoryLock.FILE_NAME, ID_FILE + CheckedTextFile.TEMPORARY_SUFFIX);
 
   private final Path path;
   private final LocalBroker identity;
@@ -82,9 +78,8 @@ public final class DataDirectory implements AutoCloseable {
         values.put(
             "voters",
             new TreeSet<>(voters).stream().map(String::valueOf).collect(Collectors.joining(",")));
-        RaftDirectory.stage(disk, dataDir);
+        RaftDirectory.create(disk, dataDir);
         idFile(disk, dataDir).write(values);
-        RaftDirectory.complete(disk, dataDir, dataDir.resolve(RAFT));
         return identity;
       }
     } catch (IOException failed) {
@@ -109,7 +104,7 @@ public final class DataDirectory implements AutoCloseable {
       try {
         // Again: it may have been replaced before the lock was ours.
         Id id = readAndCheck(disk, dataDir, brokerId, clusterId);
-        RaftDirectory.complete(disk, dataDir, dataDir.resolve(RAFT));
+        RaftDirectory.check(disk, dataDir.resolve(RaftDirectory.NAME));
         boolean neverStarted = !disk.exists(dataDir.resolve(TOPICS));
         LifecycleFile lifecycle = new LifecycleFile(disk, dataDir, neverStarted);
         lifecycle.begin();
@@ -138,7 +133,7 @@ public final class DataDirectory implements AutoCloseable {
 
   /** Votes and replica health. */
   public Path raft() {
-    return path.resolve(RAFT);
+    return path.resolve(RaftDirectory.NAME);
   }
 
   public LocalBroker identity() {
@@ -291,7 +286,10 @@ public final class DataDirectory implements AutoCloseable {
   }
 
   private static List<String> dataNames(Disk disk, Path dataDir) throws IOException {
-    return names(disk, dataDir).stream().filter(name -> !NO_DATA.contains(name)).toList();
+    boolean unused = RaftDirectory.isUnused(disk, dataDir);
+    return names(disk, dataDir).stream()
+        .filter(name -> !NO_DATA.contains(name) && !(unused && name.equals(RaftDirectory.NAME)))
+        .toList();
   }
 
   private static List<String> names(Disk disk, Path dataDir) throws IOException {

@@ -3,7 +3,9 @@ package io.millrace.broker;
 import com.alipay.sofa.jraft.entity.PeerId;
 import io.millrace.broker.cluster.LeaderDirectory;
 import io.millrace.broker.cluster.LocalReplicas;
+import io.millrace.broker.cluster.MetadataService;
 import io.millrace.broker.cluster.ReplicaId;
+import io.millrace.broker.cluster.TopicEntry;
 import io.millrace.broker.log.FsyncPolicy;
 import io.millrace.broker.log.LogConfig;
 import io.millrace.broker.log.LogIdentity;
@@ -16,6 +18,9 @@ import io.millrace.broker.raft.PeerIds;
 import io.millrace.broker.raft.ReplicaSpec;
 import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.storage.VotesJournal;
+import io.millrace.protocol.error.ErrorCode;
+import io.millrace.protocol.message.ErrorInfo;
+import io.millrace.protocol.message.LeaderHint;
 import io.millrace.protocol.message.TopicSettings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -33,7 +38,8 @@ import java.util.concurrent.ConcurrentHashMap;
  *
  * <p>Owns: which partition object serves requests. A replica that starts again gets a new one.
  *
- * <p>Threads: the methods of {@link LocalReplicas} on the reconciler's thread, {@link #find} on any.
+ * <p>Threads: the methods of {@link LocalReplicas} on the reconciler's thread, {@link #find} on
+ * any.
  */
 final class LocalPartitions implements LocalReplicas, PartitionLookup {
 
@@ -44,8 +50,10 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
   private final VotesJournal votes;
   private final PartitionEnvironment environment;
   private final LeaderDirectory leaders;
+  private final MetadataService metadata;
   private final Map<LeaderDirectory.Key, Partition> serving = new ConcurrentHashMap<>();
   private final Map<String, ReplicaId> started = new ConcurrentHashMap<>();
+  private final Map<String, String> topicNames = new ConcurrentHashMap<>();
 
   LocalPartitions(
       int brokerId,
@@ -54,7 +62,8 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
       Replicas replicas,
       VotesJournal votes,
       PartitionEnvironment environment,
-      LeaderDirectory leaders) {
+      LeaderDirectory leaders,
+      MetadataService metadata) {
     this.brokerId = brokerId;
     this.clusterId = clusterId;
     this.directories = directories;
@@ -62,11 +71,46 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
     this.votes = votes;
     this.environment = environment;
     this.leaders = leaders;
+    this.metadata = metadata;
   }
 
   @Override
   public Partition find(UUID topicId, int partition) {
     return serving.get(new LeaderDirectory.Key(topicId, partition));
+  }
+
+  /** A client that asks in the wrong place is told the right one, if it is known. */
+  @Override
+  public ErrorInfo explainMissing(UUID topicId, int partition) {
+    TopicEntry topic = metadata.state().topic(topicId);
+    if (topic == null) {
+      return ErrorCode.UNKNOWN_TOPIC.toInfo(
+          "topic id " + topicId + " is not known here: it was deleted, or was never created");
+    }
+    if (topic.partition(partition) == null) {
+      return ErrorCode.UNKNOWN_PARTITION.toInfo(
+          "topic "
+              + topic.name()
+              + " has partitions 0 to "
+              + (topic.partitions().size() - 1)
+              + ", not "
+              + partition);
+    }
+    LeaderDirectory.Leader leader = leaders.leader(topicId, partition);
+    if (topic.partition(partition).onBroker(brokerId) != null && leader.broker() == 0) {
+      return ErrorCode.NOT_READY.toInfo(
+          topic.name() + "-" + partition + " is starting on broker " + brokerId);
+    }
+    return ErrorCode.NOT_LEADER
+        .toInfo(topic.name() + "-" + partition + " is not led by broker " + brokerId)
+        .toBuilder()
+        .setLeader(LeaderHint.newBuilder().setBrokerId(leader.broker()).setTerm(leader.term()))
+        .build();
+  }
+
+  /** Topic name of a group, or null if it is no partition's. */
+  String topicOf(String groupName) {
+    return topicNames.get(groupName);
   }
 
   Collection<Partition> all() {
@@ -113,6 +157,7 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
   public void start(Start replica) {
     ReplicaId id = replica.id();
     started.put(id.groupName(), id);
+    topicNames.put(id.groupName(), replica.topic());
     replicas.start(
         specOf(replica),
         new PartitionMachines(
@@ -145,8 +190,7 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
           case FSYNC_OS -> FsyncPolicy.OS;
           default -> FsyncPolicy.ALWAYS;
         };
-    return new LogConfig(
-        policy, settings.getFsyncIntervalMillis(), settings.getSegmentBytes());
+    return new LogConfig(policy, settings.getFsyncIntervalMillis(), settings.getSegmentBytes());
   }
 
   @Override
@@ -160,6 +204,7 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
     // The group's name carries the topic's id, so it never comes back; only now may its votes go.
     votes.remove(id.groupName());
     started.remove(id.groupName());
+    topicNames.remove(id.groupName());
   }
 
   @Override
@@ -169,6 +214,7 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
 
   @Override
   public void markNotStarted(ReplicaId id, String topic, String reason) {
+    topicNames.put(id.groupName(), topic);
     replicas.showNotStarted(
         new ReplicaSpec(
             id.groupName(),

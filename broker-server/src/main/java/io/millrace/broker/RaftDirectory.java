@@ -7,11 +7,10 @@ import java.nio.file.Path;
 
 /**
  * The directory {@code raft/} of a broker: votes, known peers, and the metadata group's log. It is
- * made when the data directory is formatted and never again, because a broker that lost it has
- * forgotten its votes.
+ * made when the data directory is formatted, before {@code broker.id}, and never again: a broker
+ * that lost it has forgotten its votes.
  *
  * <pre>
- * raft.new/  complete, made before broker.id; becomes raft/ after broker.id is there
  * raft/votes.a, votes.b
  * raft/meta/            log and checkpoints of the metadata group
  * raft/peers            incarnations of the other brokers
@@ -19,37 +18,35 @@ import java.nio.file.Path;
  */
 final class RaftDirectory {
 
-  static final String STAGED = "raft.new";
+  static final String NAME = "raft";
   private static final String META = "meta";
 
   private RaftDirectory() {}
 
-  /** First step of format: nothing refers to it yet, so it may be repeated. */
-  static void stage(Disk disk, Path dataDirectory) throws IOException {
-    Path staged = dataDirectory.resolve(STAGED);
-    disk.createDirectory(staged);
-    disk.createDirectory(staged.resolve(META));
-    VotesJournal.create(disk, staged);
+  /** Part of format; nothing refers to the directory yet, so it may be repeated. */
+  static void create(Disk disk, Path dataDirectory) throws IOException {
+    Path raft = dataDirectory.resolve(NAME);
+    disk.createDirectory(raft);
+    disk.createDirectory(meta(raft));
+    VotesJournal.create(disk, raft);
+  }
+
+  /** True for what an interrupted format leaves: nobody has voted or stored anything. */
+  static boolean isUnused(Disk disk, Path dataDirectory) throws IOException {
+    Path meta = meta(dataDirectory.resolve(NAME));
+    return !disk.exists(meta) || disk.list(meta).isEmpty();
   }
 
   /**
-   * Last step of format, or of the first start after a crash in it.
-   *
    * @throws DataDirectoryException if the directory is gone
    */
-  static void complete(Disk disk, Path dataDirectory, Path raft) throws IOException {
-    Path staged = dataDirectory.resolve(STAGED);
-    if (disk.exists(raft)) {
-      return;
-    }
-    if (!disk.exists(staged)) {
+  static void check(Disk disk, Path raft) {
+    if (!disk.exists(meta(raft))) {
       throw new DataDirectoryException(
-          raft
+          meta(raft)
               + " is missing: this broker has forgotten its votes and must not take part under its"
               + " old identity. Restore the directory, or replace the broker");
     }
-    disk.rename(staged, raft);
-    disk.syncDirectory(dataDirectory);
   }
 
   static Path meta(Path raft) {

@@ -7,6 +7,7 @@ import io.millrace.broker.HostPort;
 import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.Disk;
 import io.millrace.broker.net.NetworkConfig;
+import io.millrace.broker.raft.RaftSettings;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
 import java.io.IOException;
@@ -38,6 +39,7 @@ public final class EmbeddedCluster implements AutoCloseable {
   private static final String HOST = "127.0.0.1";
   private static final long HEAP_PER_BROKER = 256L * 1024 * 1024;
   private static final long POLL_MILLIS = 10;
+  private static final long START_MILLIS = 30_000;
 
   /**
    * How to make a cluster.
@@ -89,7 +91,7 @@ public final class EmbeddedCluster implements AutoCloseable {
     this.temporary = temporary;
   }
 
-  /** Formats and starts all brokers; returns when the metadata group has a leader. */
+  /** Formats and starts all brokers; returns when every broker is registered and known to all. */
   public static EmbeddedCluster start(Options options) throws IOException {
     boolean temporary = options.directory() == null;
     Path directory =
@@ -99,7 +101,8 @@ public final class EmbeddedCluster implements AutoCloseable {
     try {
       cluster.format();
       cluster.ids().forEach(cluster::startQuietly);
-      cluster.awaitMetadataLeader(30_000);
+      cluster.awaitMetadataLeader(START_MILLIS);
+      cluster.await("registration of all brokers", START_MILLIS, cluster::allRegistered);
       started = true;
       return cluster;
     } finally {
@@ -155,9 +158,11 @@ public final class EmbeddedCluster implements AutoCloseable {
             new TreeMap<>(),
             NetworkConfig.defaults(HEAP_PER_BROKER),
             HEAP_PER_BROKER / 4,
-            options.electionTimeoutMillis(),
-            Math.min(300, options.electionTimeoutMillis() / 2),
-            BrokerConfig.DEFAULT_CHECKPOINT_INTERVAL_MILLIS,
+            HEAP_PER_BROKER / 4,
+            new RaftSettings(
+                options.electionTimeoutMillis(),
+                RaftSettings.DEFAULT_CHECKPOINT_BYTES,
+                RaftSettings.DEFAULT_CHECKPOINT_MILLIS),
             Map.of());
     Broker started = Broker.start(config, options.disks().apply(id), this::fatal);
     brokers.put(id, started);
@@ -171,7 +176,7 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   private static void introduce(Broker broker, Broker other) {
     InetSocketAddress address = other.address();
-    broker.peerSaid(other.identity().brokerId(), address.getHostString(), address.getPort());
+    broker.peerSaid(other.identity().id(), address.getHostString(), address.getPort());
   }
 
   private synchronized void fatal(String reason) {
@@ -198,9 +203,13 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   /** Addresses of the running brokers, for a client. */
   public List<String> bootstrap() {
-    return brokers.values().stream()
-        .map(b -> b.address().getHostString() + ":" + b.address().getPort())
-        .toList();
+    return brokers.keySet().stream().map(this::addressOf).toList();
+  }
+
+  /** Host and port of a running broker. */
+  public String addressOf(int id) {
+    InetSocketAddress address = broker(id).address();
+    return address.getHostString() + ":" + address.getPort();
   }
 
   /** Stops one broker cleanly. */
@@ -244,9 +253,14 @@ public final class EmbeddedCluster implements AutoCloseable {
   /** Waits until some running broker leads the metadata group and has a majority in contact. */
   public void awaitMetadataLeader(long maxMillis) {
     await(
-        "a leader of the metadata group",
+        "leader of the metadata group",
         maxMillis,
         () -> brokers.values().stream().anyMatch(Broker::leadsMetadata));
+  }
+
+  private boolean allRegistered() {
+    return brokers.values().stream()
+        .allMatch(b -> b.metadata().state().brokers().size() >= options.brokers());
   }
 
   /** Waits for a condition, polling. */
@@ -254,7 +268,7 @@ public final class EmbeddedCluster implements AutoCloseable {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(maxMillis);
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() - deadline > 0) {
-        throw new IllegalStateException("no " + what + " within " + maxMillis + " ms");
+        throw new IllegalStateException("not within the time: " + what + ",  " + maxMillis + " ms");
       }
       try {
         TimeUnit.MILLISECONDS.sleep(POLL_MILLIS);

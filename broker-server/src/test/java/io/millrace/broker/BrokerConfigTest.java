@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.broker.BrokerConfig.Effective;
 import io.millrace.broker.BrokerConfig.Origin;
+import io.millrace.broker.raft.RaftSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -62,8 +63,7 @@ class BrokerConfigTest {
         .containsOnlyKeys(1, 2, 3)
         .containsEntry(3, new HostPort("broker3", 7171));
     assertThat(config.network().maxFrameBytes()).isEqualTo(32 << 20);
-    assertThat(config.electionTimeoutMillis()).isEqualTo(1_500);
-    assertThat(config.electionDelayMillis()).isEqualTo(300);
+    assertThat(config.raft()).isEqualTo(new RaftSettings(1_500, 64L << 20, 60_000));
     assertThat(config.effective())
         .containsEntry(ConfigKey.MAX_FRAME_BYTES, new Effective("32 MiB", Origin.FILE))
         .containsEntry(ConfigKey.MAX_CONNECTIONS, new Effective("1000", Origin.DEFAULT))
@@ -78,10 +78,12 @@ class BrokerConfigTest {
     assertThat(small.network().inBytes()).isEqualTo(40L << 20);
     assertThat(small.network().outBytes()).isEqualTo(16L << 20);
     assertThat(small.appendInflightBytes()).isEqualTo(40L << 20);
+    assertThat(small.fetchResponseBytes()).isEqualTo(64L << 20);
     BrokerConfig large = BrokerConfig.of(valid(), 4L << 30);
     assertThat(large.network().inBytes()).isEqualTo(512L << 20);
     assertThat(large.network().outBytes()).isEqualTo(512L << 20);
     assertThat(large.appendInflightBytes()).isEqualTo(512L << 20);
+    assertThat(large.fetchResponseBytes()).isEqualTo(1L << 30);
   }
 
   @Test
@@ -145,7 +147,8 @@ class BrokerConfigTest {
             + " the largest frame could never be received. Raise the first or lower the second",
         "append.inflight.bytes | 1MiB | append.inflight.bytes = 1048576 is below the least value"
             + " 20971520",
-        "fetch.response.bytes | 1 | fetch.response.bytes = 1 is below the least value 65536",
+        "network.out.bytes | 1 | network.out.bytes = 1 is below the least value 65536",
+        "fetch.response.bytes | 1 | fetch.response.bytes = 1 is below the least value 20971520",
         "max.connections | 0 | max.connections = 0 is below the least value 1",
         "network.client.threads | 0 | network.client.threads = 0 is below the least value 1",
         "network.peer.threads | 65 | network.peer.threads = 65 is above the limit 64",
@@ -156,8 +159,9 @@ class BrokerConfigTest {
         "stall.timeout.millis | 99 | stall.timeout.millis = 99 is below the least value 100",
         "raft.election.timeout.millis | 99 | raft.election.timeout.millis = 99 is below the least"
             + " value 100",
-        "raft.election.delay.millis | 1501 | raft.election.delay.millis = 1501 is above the limit"
-            + " 1500",
+        "raft.election.timeout.millis | 60001 | raft.election.timeout.millis = 60001 is above the"
+            + " limit 60000",
+        "checkpoint.bytes | 1 | checkpoint.bytes = 1 is below the least value 65536",
         "checkpoint.interval.millis | 1 | checkpoint.interval.millis = 1 is below the least value"
             + " 100",
       })

@@ -36,6 +36,13 @@ final class FutureAnswers {
         });
   }
 
+  /** The message begins with the name of the code, which the receiver puts there itself. */
+  private static String textOf(MillraceException known) {
+    String name = known.code() + ": ";
+    String message = known.getMessage();
+    return message.startsWith(name) ? message.substring(name.length()) : message;
+  }
+
   private static void fail(
       Throwable failure, Responder responder, DistinctErrors errors, String what) {
     Throwable cause =
@@ -43,7 +50,7 @@ final class FutureAnswers {
             ? failure.getCause()
             : failure;
     if (cause instanceof MillraceException known) {
-      responder.fail(known.code(), known.getMessage());
+      responder.fail(known.code(), textOf(known));
     } else {
       errors.record(what, cause);
       responder.fail(ErrorCode.SERVER_ERROR, what + " failed: " + cause);

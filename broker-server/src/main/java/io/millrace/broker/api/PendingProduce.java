@@ -51,6 +51,7 @@ final class PendingProduce {
                     "not committed within "
                         + waitMillis
                         + " ms; it may still be: retry with the same sequence"))
+            .setBaseOffset(-1)
             .build();
     for (int i = 0; i < results.length(); i++) {
       done(i, late);

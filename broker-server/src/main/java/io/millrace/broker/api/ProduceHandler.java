@@ -117,6 +117,6 @@ public final class ProduceHandler implements RequestHandler {
   }
 
   private static ProduceResult error(ErrorInfo error) {
-    return ProduceResult.newBuilder().setError(error).build();
+    return ProduceResult.newBuilder().setError(error).setBaseOffset(-1).build();
   }
 }

@@ -67,7 +67,12 @@ public final class BrokerRegistrar implements AutoCloseable {
 
   /** True once the local state contains a registration of this process. */
   public boolean isCaughtUp() {
-    return metadata.state().index() >= registeredIndex;
+    return isCaughtUp(metadata.state());
+  }
+
+  /** True of a state that contains a registration of this process. */
+  public boolean isCaughtUp(MetadataState state) {
+    return state.index() >= registeredIndex;
   }
 
   /** Why this broker may not take part; null if nothing speaks against it. */

@@ -48,6 +48,9 @@ public final class MetadataGroup implements ReplicaStateMachine {
   private final List<Listener> listeners = new CopyOnWriteArrayList<>();
   private final Object proposeLock = new Object();
   private volatile RaftGroup raft;
+  // What the replica has applied: written by its FSM thread, emptied before a new one begins.
+  private volatile MetadataState applied = MetadataState.EMPTY;
+  // What readers see: the same, except while a restarted replica replays.
   private volatile MetadataState state = MetadataState.EMPTY;
   private volatile long startedTerm;
   private volatile int leader;
@@ -65,12 +68,16 @@ public final class MetadataGroup implements ReplicaStateMachine {
     }
   }
 
-  /** The replica starts anew in this process and will restore or replay everything. */
+  /**
+   * The replica starts anew in this process and will restore or replay everything. Until it is as
+   * far as before, {@link #state} stays what it was: that was committed, and to go back would make
+   * topics disappear that exist.
+   */
   public void replicaRestarts() {
     startedTerm = 0;
     leader = 0;
     failure = null;
-    state = MetadataState.EMPTY;
+    applied = MetadataState.EMPTY;
   }
 
   /** Gives the group through which this state machine proposes; before it can lead. */
@@ -86,7 +93,7 @@ public final class MetadataGroup implements ReplicaStateMachine {
     listeners.remove(listener);
   }
 
-  /** The newest state that this broker has applied. */
+  /** The newest state that this broker has applied; its index never goes back. */
   public MetadataState state() {
     return state;
   }
@@ -137,8 +144,9 @@ public final class MetadataGroup implements ReplicaStateMachine {
     if (command == null) {
       return;
     }
-    MetadataState.Step step = state.apply(index, command);
-    state = step.state();
+    MetadataState.Step step = applied.apply(index, command);
+    applied = step.state();
+    publish();
     changed = true;
     MetadataResult result = step.result();
     if (!MetadataResults.isDone(result)) {
@@ -146,6 +154,12 @@ public final class MetadataGroup implements ReplicaStateMachine {
     }
     if (local instanceof Pending pending) {
       pending.outcome.complete(new ProposalOutcome.Applied(result));
+    }
+  }
+
+  private void publish() {
+    if (applied.index() >= state.index()) {
+      state = applied;
     }
   }
 
@@ -205,7 +219,7 @@ public final class MetadataGroup implements ReplicaStateMachine {
 
   @Override
   public ByteString checkpoint() {
-    return state.image();
+    return applied.image();
   }
 
   @Override
@@ -215,7 +229,8 @@ public final class MetadataGroup implements ReplicaStateMachine {
       throw new IllegalStateException(
           "metadata image of index " + restored.index() + " in a checkpoint of index " + index);
     }
-    state = restored;
+    applied = restored;
+    publish();
     notifyListeners();
   }
 

@@ -17,8 +17,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -68,7 +68,7 @@ public final class Reconciler {
 
   private final LocalBroker self;
   private final MetadataService metadata;
-  private final BooleanSupplier caughtUp;
+  private final Predicate<MetadataState> caughtUp;
   private final LocalReplicas local;
   private final LongSupplier nowMillis;
   private final RetryTable retries = new RetryTable();
@@ -79,13 +79,13 @@ public final class Reconciler {
   private volatile CompletableFuture<MetadataResult> waitingFor;
 
   /**
-   * @param caughtUp whether the local state is at least as new as this process, see {@link
-   *     BrokerRegistrar#isCaughtUp}
+   * @param caughtUp whether a state is at least as new as this process, see {@link
+   *     BrokerRegistrar#isCaughtUp(MetadataState)}
    */
   public Reconciler(
       LocalBroker self,
       MetadataService metadata,
-      BooleanSupplier caughtUp,
+      Predicate<MetadataState> caughtUp,
       LocalReplicas local,
       LongSupplier nowMillis) {
     this.self = self;
@@ -109,9 +109,8 @@ public final class Reconciler {
    * @return milliseconds after which the next pass is due without any change
    */
   public long runPass() throws InterruptedException {
-    // In this order: a state read later is at least as new.
-    boolean fresh = caughtUp.getAsBoolean();
     MetadataState state = metadata.state();
+    boolean fresh = caughtUp.test(state);
     List<Target> targets = targetsIn(state);
     reported.values().removeIf(index -> index <= state.index());
 
@@ -129,13 +128,18 @@ public final class Reconciler {
       }
     }
     report("started", toReport, true);
-    List<ReplicaId> removed = removeDeleted(state);
-    report("removed", removed, false);
+    List<ReplicaId> deleted = deletedHere(state);
+    report("removed", removeDeleted(deleted), false);
     if (fresh && !stopped) {
       setAsideUnknown(state);
     }
-    forgetOthers(targets, state);
-    return Math.max(MIN_PAUSE_MILLIS, retries.millisUntilNext(nowMillis.getAsLong(), SLOW_MILLIS));
+    forgetOthers(targets, deleted);
+    return Math.max(MIN_PAUSE_MILLIS, Math.min(SLOW_MILLIS, millisUntilRetry()));
+  }
+
+  /** Until the earliest retry of a failed step; Long.MAX_VALUE without one. */
+  long millisUntilRetry() {
+    return retries.millisUntilNext(nowMillis.getAsLong());
   }
 
   private List<Target> targetsIn(MetadataState state) {
@@ -247,21 +251,28 @@ public final class Reconciler {
     }
   }
 
-  /** Replicas of deleted topics of which nothing is left here and that are not yet reported. */
-  private List<ReplicaId> removeDeleted(MetadataState state) {
-    List<ReplicaId> removed = new ArrayList<>();
+  private List<ReplicaId> deletedHere(MetadataState state) {
+    List<ReplicaId> here = new ArrayList<>();
     for (DeletedTopic topic : state.deleted()) {
       for (DeletedTopic.Remaining remaining : topic.remaining()) {
         ReplicaEntry replica = remaining.replica();
-        ReplicaId id = new ReplicaId(topic.id(), remaining.partition(), replica.idx());
-        if (!stopped
-            && replica.broker() == self.id()
-            && replica.incarnation().equals(self.incarnation())
-            && !reported.containsKey(id)
-            && retries.isDue(id, nowMillis.getAsLong())
-            && remove(id)) {
-          removed.add(id);
+        if (replica.broker() == self.id() && replica.incarnation().equals(self.incarnation())) {
+          here.add(new ReplicaId(topic.id(), remaining.partition(), replica.idx()));
         }
+      }
+    }
+    return here;
+  }
+
+  /** Replicas of deleted topics of which nothing is left here and that are not yet reported. */
+  private List<ReplicaId> removeDeleted(List<ReplicaId> deletedHere) {
+    List<ReplicaId> removed = new ArrayList<>();
+    for (ReplicaId id : deletedHere) {
+      if (!stopped
+          && !reported.containsKey(id)
+          && retries.isDue(id, nowMillis.getAsLong())
+          && remove(id)) {
+        removed.add(id);
       }
     }
     return removed;
@@ -269,6 +280,9 @@ public final class Reconciler {
 
   private boolean remove(ReplicaId id) {
     try {
+      if (local.directory(id) == DirectoryState.FOREIGN) {
+        throw new IOException("its directory belongs to another replica: move that away");
+      }
       local.stopAndSetAside(id);
       local.deleteSetAside(id);
       forgetMark(id);
@@ -301,17 +315,13 @@ public final class Reconciler {
     }
   }
 
-  private void forgetOthers(List<Target> targets, MetadataState state) {
+  private void forgetOthers(List<Target> targets, List<ReplicaId> deleted) {
     Set<ReplicaId> concern = new HashSet<>();
     targets.forEach(target -> concern.add(target.id()));
     synchronized (notStarted) {
       notStarted.keySet().retainAll(concern);
     }
-    for (DeletedTopic topic : state.deleted()) {
-      topic
-          .remaining()
-          .forEach(r -> concern.add(new ReplicaId(topic.id(), r.partition(), r.replica().idx())));
-    }
+    concern.addAll(deleted);
     concern.addAll(local.directories());
     concern.addAll(local.running());
     retries.retainAll(concern);
@@ -319,7 +329,8 @@ public final class Reconciler {
   }
 
   private void failed(ReplicaId id, String reason, Exception cause) {
-    LOG.warn("{}: {}", id, reason, cause);
+    // The stack once; the same failure comes back with every retry.
+    LOG.warn("{}: {}", id, reason, retries.hasFailed(id) ? null : cause);
     retries.failed(id, reason, nowMillis.getAsLong());
   }
 

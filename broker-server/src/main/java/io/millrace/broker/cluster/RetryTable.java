@@ -34,14 +34,18 @@ final class RetryTable {
     failures.keySet().retainAll(ids);
   }
 
+  synchronized boolean hasFailed(ReplicaId id) {
+    return failures.containsKey(id);
+  }
+
   synchronized boolean isDue(ReplicaId id, long nowMillis) {
     Failure failure = failures.get(id);
     return failure == null || failure.retryAtMillis() <= nowMillis;
   }
 
-  /** Milliseconds until the earliest retry; the given default if nothing failed. */
-  synchronized long millisUntilNext(long nowMillis, long otherwise) {
-    long next = otherwise;
+  /** Milliseconds until the earliest retry; Long.MAX_VALUE if nothing failed. */
+  synchronized long millisUntilNext(long nowMillis) {
+    long next = Long.MAX_VALUE;
     for (Failure failure : failures.values()) {
       next = Math.min(next, Math.max(0, failure.retryAtMillis() - nowMillis));
     }

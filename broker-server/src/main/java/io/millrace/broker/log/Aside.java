@@ -2,12 +2,10 @@ package io.millrace.broker.log;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 
 /**
  * Where files go that the log cannot use and must not delete: {@code aside-<n>/} in its directory,
- * a new one each time.
+ * a new one for each occasion.
  *
  * <p>Durability: each move is durable before the next.
  */
@@ -17,30 +15,28 @@ final class Aside {
 
   private final Disk disk;
   private final Path directory;
+  private Path target;
 
   Aside(Disk disk, Path directory) {
     this.disk = disk;
     this.directory = directory;
   }
 
-  /** Moves those of the files that exist; their new places. */
-  List<Path> move(List<Path> files) throws IOException {
-    Path target = directory.resolve(PREFIX + next());
-    List<Path> moved = new ArrayList<>();
-    for (Path file : files) {
-      if (disk.exists(file)) {
-        if (moved.isEmpty()) {
-          disk.createDirectory(target);
-        }
-        Path place = target.resolve(file.getFileName());
-        disk.rename(file, place);
-        // The new name first: a crash must not leave the file without any.
-        disk.syncDirectory(target);
-        disk.syncDirectory(directory);
-        moved.add(place);
-      }
+  /** Moves a file if it exists; its new place, or null. */
+  Path move(Path file) throws IOException {
+    if (!disk.exists(file)) {
+      return null;
     }
-    return moved;
+    if (target == null) {
+      target = directory.resolve(PREFIX + next());
+      disk.createDirectory(target);
+    }
+    Path place = target.resolve(file.getFileName());
+    disk.rename(file, place);
+    // The new name first: a crash must not leave the file without any.
+    disk.syncDirectory(target);
+    disk.syncDirectory(directory);
+    return place;
   }
 
   private int next() throws IOException {

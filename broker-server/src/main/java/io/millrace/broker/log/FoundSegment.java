@@ -64,7 +64,7 @@ record FoundSegment(
 
   private static IndexMark mark(Disk disk, Path index, SegmentName name) throws IOException {
     try (DiskFile file = disk.open(index, false)) {
-      return SegmentIndex.load(file, name, 0).mark();
+      return SegmentIndex.loadMark(file, name);
     }
   }
 

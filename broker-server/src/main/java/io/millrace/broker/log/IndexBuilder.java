@@ -78,11 +78,21 @@ final class IndexBuilder {
     }
   }
 
+  /** As {@link #rebuild}, for the writer that does not hold the structure lock. */
+  void rebuildAlone(Segment segment, SyncMark mark) throws IOException {
+    core.structure().writeLock().lock();
+    try {
+      rebuild(segment, mark);
+    } finally {
+      core.structure().writeLock().unlock();
+    }
+  }
+
   /**
    * Makes the index of a segment of the current view again. The caller is the writer and holds the
    * structure lock alone.
    */
-  void rebuild(Segment segment, SyncMark mark) throws IOException {
+  private void rebuild(Segment segment, SyncMark mark) throws IOException {
     LogView view = core.view();
     int ordinal = view.segments().length - 1;
     while (ordinal >= 0 && view.segments()[ordinal] != segment) {

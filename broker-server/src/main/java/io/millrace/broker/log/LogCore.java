@@ -114,6 +114,11 @@ final class LogCore {
     return directoryDirty;
   }
 
+  /** Names may have been created or removed without being synced. */
+  void directoryChanged() {
+    directoryDirty = true;
+  }
+
   void syncDirectory() throws IOException {
     if (directoryDirty) {
       directoryDirty = false;

@@ -2,9 +2,7 @@ package io.millrace.broker.log;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import java.util.concurrent.locks.Lock;
 
 /**
@@ -13,9 +11,10 @@ import java.util.concurrent.locks.Lock;
  * <p>Threads: the writer, which also holds the sync lock. Readers are kept out only while they are
  * given the shorter view, not while files change.
  *
- * <p>Durability: both are durable on return. A crash on the way leaves a log that opens: sync marks
- * are lowered first, so that nothing that is missing afterwards counts as damage, and files go from
- * the newest to the oldest, so that what is left continues what is before it.
+ * <p>Durability: both are durable once {@link LogSyncer#sync} has followed. A crash on the way
+ * leaves a log that opens: sync marks are lowered first, so that nothing that is missing afterwards
+ * counts as damage, and files go from the newest to the oldest, so that what is left continues what
+ * is before it.
  */
 final class LogCutter {
 
@@ -36,17 +35,26 @@ final class LogCutter {
     LogView view = core.view();
     int ordinal = view.segmentOfIndex(lastIndexKept + 1);
     Segment segment = view.segments()[ordinal];
-    Cursor cursor = builder.cursorAt(view, ordinal, lastIndexKept + 1);
+    Cursor cursor;
+    int keptEntries;
+    try {
+      cursor = builder.cursorAt(view, ordinal, lastIndexKept + 1);
+      keptEntries = keptEntries(segment, lastIndexKept);
+    } catch (IndexDamagedException e) {
+      builder.rebuildAlone(e.segment(), syncer.mark());
+      cursor = builder.cursorAt(view, ordinal, lastIndexKept + 1);
+      keptEntries = keptEntries(segment, lastIndexKept);
+    }
     EpochTable epochs = view.epochs().upTo(lastIndexKept);
 
-    SyncMark lowered = new SyncMark(lastIndexKept, segment.name().firstIndex(), cursor.position);
+    // Without a position: a start after a crash in here must not believe that the cut is durable.
+    SyncMark lowered = new SyncMark(lastIndexKept, segment.name().firstIndex(), 0);
     if (syncer.mark().index() > lastIndexKept) {
       core.listener().lowerDurableMark(lowered);
       syncer.lower(lowered);
-      lowerIndexMarks(view, ordinal, lowered, cursor.chain);
+      lowerIndexMarks(view, ordinal, lowered);
     }
 
-    int keptEntries = segment.index().floor(IndexEntry.INDEX_FIELD, lastIndexKept) + 1;
     Lock alone = core.structure().writeLock();
     alone.lock();
     try {
@@ -77,7 +85,6 @@ final class LogCutter {
     DiskFile file = segment.log().acquire();
     try {
       file.truncate(cursor.position);
-      file.sync();
       // A segment that was closed has not needed it so far.
       segment.headBytes(file);
     } finally {
@@ -86,16 +93,17 @@ final class LogCutter {
     writer.resume(segment, cursor, epochs);
   }
 
+  private static int keptEntries(Segment segment, long lastIndexKept) throws IOException {
+    return segment.index().floor(IndexEntry.INDEX_FIELD, lastIndexKept) + 1;
+  }
+
   /** From the newest on, so that no mark is left that speaks for entries behind a gap. */
-  private void lowerIndexMarks(LogView view, int from, SyncMark mark, int chain)
-      throws IOException {
+  private void lowerIndexMarks(LogView view, int from, SyncMark mark) throws IOException {
     for (int i = view.segments().length - 1; i >= from; i--) {
       Segment segment = view.segments()[i];
       boolean holdsMark = mark.segmentFirstIndex() == segment.name().firstIndex();
       if (core.disk().exists(segment.index().handle().path())) {
-        segment
-            .index()
-            .syncedMark(holdsMark ? mark.index() : 0, holdsMark ? mark.position() : 0, chain);
+        segment.index().lowerMark(holdsMark ? mark.index() : 0);
       }
     }
   }
@@ -112,7 +120,7 @@ final class LogCutter {
     SyncMark none = new SyncMark(0, 0, 0);
     core.listener().lowerDurableMark(none);
     syncer.lower(none);
-    lowerIndexMarks(view, 0, none, 0);
+    lowerIndexMarks(view, 0, none);
 
     LogView empty = LogView.empty(nextIndex, nextOffset);
     Lock alone = core.structure().writeLock();
@@ -124,17 +132,20 @@ final class LogCutter {
       alone.unlock();
     }
 
-    List<Path> files = new ArrayList<>();
-    for (int i = view.segments().length - 1; i >= 0; i--) {
-      Segment segment = view.segments()[i];
-      segment.retire();
-      files.add(segment.index().handle().path());
-      files.add(segment.log().path());
-    }
-    new Aside(core.disk(), core.directory()).move(files);
-
+    // The new segment stands before the last old one goes, so that a crash never leaves nothing;
+    // only an old one of the same name has to make room first.
     SegmentName name = new SegmentName(nextOffset, nextIndex);
-    Segment segment = core.createSegment(name, -1);
+    Segment segment = createIfFree(name);
+    Aside aside = new Aside(core.disk(), core.directory());
+    for (int i = view.segments().length - 1; i >= 0; i--) {
+      Segment old = view.segments()[i];
+      old.retire();
+      aside.move(old.index().handle().path());
+      aside.move(old.log().path());
+      if (segment == null) {
+        segment = createIfFree(name);
+      }
+    }
     Cursor cursor = Cursor.behindHead(name, segment.headBytes(), -1, 0);
     writer.resume(segment, cursor, EpochTable.EMPTY);
     core.publish(
@@ -145,5 +156,21 @@ final class LogCutter {
             cursor.position,
             cursor.chain,
             EpochTable.EMPTY));
+  }
+
+  /** The begin of the new log, durable; null while a file has its name. */
+  private Segment createIfFree(SegmentName name) throws IOException {
+    if (core.disk().exists(name.log(core.directory()))) {
+      return null;
+    }
+    Segment segment = core.createSegment(name, -1);
+    DiskFile file = segment.log().acquire();
+    try {
+      file.sync();
+    } finally {
+      segment.log().release();
+    }
+    core.syncDirectory();
+    return segment;
   }
 }

@@ -9,7 +9,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>Threads: any; one fsync at a time, for everything that is published when it begins. Whoever
  * removes entries holds {@link #lock} meanwhile. Durability: {@link #sync} returns when everything
  * published before is on the device: closed segments, names of new files, and the newest segment,
- * in this order. Errors: a failed fsync fails the log; the mark stays where it was.
+ * in this order. Errors: a failed fsync fails the log; the mark stays where it was, and the next
+ * start cuts the log back to it.
  */
 final class LogSyncer {
 
@@ -75,6 +76,11 @@ final class LogSyncer {
       mark = endOf(view);
       segments[newest].index().writeMark(view.lastIndex(), view.position(), view.chain());
     } catch (IOException e) {
+      try {
+        segments[newest].index().writeFailure(mark.index());
+      } catch (IOException second) {
+        e.addSuppressed(second);
+      }
       throw core.fail("fsync", e);
     }
   }

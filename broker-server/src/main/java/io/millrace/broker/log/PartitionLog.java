@@ -3,7 +3,9 @@ package io.millrace.broker.log;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -43,6 +45,10 @@ public final class PartitionLog implements AutoCloseable {
     core.publish(recovered.view());
     this.recovery = recovered.report();
     this.syncer = new LogSyncer(core, recovered.mark());
+    if (syncer.isDirty()) {
+      // The process that created the newest file may have died before it synced the name.
+      core.directoryChanged();
+    }
     this.writer = new SegmentWriter(core);
     this.builder = new IndexBuilder(core);
     this.cutter = new LogCutter(core, syncer, reader, builder);
@@ -72,7 +78,9 @@ public final class PartitionLog implements AutoCloseable {
     try {
       Recovery.Result recovered = new Recovery(core, hint).run();
       PartitionLog log = new PartitionLog(core, recovered);
-      if (recovered.changed() || config.fsync() != FsyncPolicy.OS) {
+      // A mark without a position was lowered for a removal that did not come to its end.
+      boolean interrupted = recovered.mark().position() == 0;
+      if (recovered.changed() || interrupted || config.fsync() != FsyncPolicy.OS) {
         log.sync();
       }
       opened = true;
@@ -155,19 +163,9 @@ public final class PartitionLog implements AutoCloseable {
                     + lastIndexKept);
           }
           if (lastIndexKept < view.lastIndex()) {
-            checkIndex(view, lastIndexKept);
             cutter.truncateSuffix(lastIndexKept, writer);
           }
         });
-  }
-
-  private void checkIndex(LogView view, long lastIndexKept) throws IOException {
-    Segment segment = view.segments()[view.segmentOfIndex(lastIndexKept + 1)];
-    try {
-      segment.index().check();
-    } catch (IndexDamagedException e) {
-      rebuild(e);
-    }
   }
 
   /** As {@link #reset(long, long)}, with offsets going on where the log ended. */
@@ -288,23 +286,35 @@ public final class PartitionLog implements AutoCloseable {
     return reading(null, view -> reader.offsetForTimestamp(view, timestampMillis, endOffset));
   }
 
-  /** Runs a lookup; an index that turns out to be wrong is made again from its segment, once. */
+  /**
+   * Runs a lookup; an index that turns out to be wrong is made again from its segment. A power loss
+   * can have damaged the indexes of several segments, so this goes on until each was made once.
+   */
   private <T> T reading(T ifClosed, Read<T> read) throws IOException {
-    IndexDamagedException damage;
-    try {
-      return attempt(ifClosed, read);
-    } catch (IndexDamagedException e) {
-      damage = e;
+    Set<Segment> rebuilt = new HashSet<>();
+    while (true) {
+      try {
+        return attempt(ifClosed, read);
+      } catch (IndexDamagedException damage) {
+        if (!rebuilt.add(damage.segment())) {
+          LogView view = core.view();
+          throw new LogDamagedException(
+              directory(), view.firstIndex(), view.lastIndex(), false, damage.getMessage());
+        }
+        rebuildUnlessClosed(damage);
+      }
     }
+  }
+
+  private void rebuildUnlessClosed(IndexDamagedException damage) throws IOException {
     writing.lock();
     try {
       if (!core.isClosed()) {
-        rebuild(damage);
+        builder.rebuildAlone(damage.segment(), syncer.mark());
       }
     } finally {
       writing.unlock();
     }
-    return attempt(ifClosed, read);
   }
 
   private <T> T attempt(T ifClosed, Read<T> read) throws IOException {
@@ -313,15 +323,6 @@ public final class PartitionLog implements AutoCloseable {
       return core.isClosed() ? ifClosed : read.from(core.view());
     } finally {
       core.structure().readLock().unlock();
-    }
-  }
-
-  private void rebuild(IndexDamagedException damage) throws IOException {
-    core.structure().writeLock().lock();
-    try {
-      builder.rebuild(damage.segment(), syncer.mark());
-    } finally {
-      core.structure().writeLock().unlock();
     }
   }
 
@@ -381,7 +382,11 @@ public final class PartitionLog implements AutoCloseable {
     try {
       if (!failed()) {
         syncer.sync();
-        core.view().active().index().sync();
+        try {
+          core.view().active().index().sync();
+        } catch (IOException e) {
+          throw core.fail("fsync of the index", e);
+        }
       }
     } finally {
       core.structure().writeLock().lock();

@@ -47,23 +47,29 @@ final class Recovery {
     RecoveryScan scan = new RecoveryScan(disk, directory, core.listener(), hint, found, orphanMark);
     RecoveryPlan plan = scan.run();
 
+    boolean changed = !plan.dropped.isEmpty() || plan.cutToMark;
+    // Before anything is dropped: the note of a failed fsync stands beside the newest segment.
+    for (Kept kept : plan.kept) {
+      changed |= repair(kept, plan.epochs);
+    }
     List<Path> setAside = drop(plan.dropped);
     for (Path file : leftOver) {
       disk.delete(file);
     }
-    boolean changed = !plan.dropped.isEmpty();
     List<Segment> segments = new ArrayList<>();
     long indexed = 0;
     Cursor cursor = null;
-    for (int i = 0; i < plan.kept.size(); i++) {
-      Kept kept = plan.kept.get(i);
-      changed |= repair(kept, plan.epochs);
+    for (Kept kept : plan.kept) {
       if (kept.end != null) {
         segments.add(closed(kept, scan.protectedIndex()));
       } else {
         segments.add(active(kept));
         indexed += kept.newEntries.size();
         cursor = kept.cursor;
+      }
+      if (kept.found.mark() != null && kept.found.mark().failed()) {
+        // For good: found again after a power cut, the note would take what is synced from now on.
+        segments.get(segments.size() - 1).index().lowerMark(kept.found.mark().index());
       }
     }
     if (cursor == null) {
@@ -90,8 +96,9 @@ final class Recovery {
             indexed,
             setAside,
             List.copyOf(plan.notes),
+            plan.cutToMark,
             TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start));
-    return new Result(view, cursor, markOf(found, view), changed, report);
+    return new Result(view, cursor, markOf(found, view, plan.cutToMark), changed, report);
   }
 
   private List<FoundSegment> inspect() throws IOException {
@@ -139,7 +146,12 @@ final class Recovery {
     if (!dropped.isEmpty()) {
       disk.syncDirectory(directory);
     }
-    return toMove.isEmpty() ? List.of() : new Aside(disk, directory).move(toMove);
+    List<Path> moved = new ArrayList<>();
+    Aside aside = new Aside(disk, directory);
+    for (Path file : toMove) {
+      moved.add(aside.move(file));
+    }
+    return List.copyOf(moved);
   }
 
   /** Cuts the file or writes its footer; whether anything was changed. */
@@ -152,6 +164,7 @@ final class Recovery {
       if (kept.newFooter) {
         SegmentFoot foot = kept.cursor.foot(epochs, kept.found.name());
         ByteBuffer footer = foot.encode();
+        kept.newFileBytes = (long) kept.cursor.position + footer.remaining();
         file.write(footer, kept.cursor.position);
         kept.end = new SegmentFoot.At(foot, kept.cursor.position);
       }
@@ -161,10 +174,7 @@ final class Recovery {
   }
 
   private Segment closed(Kept kept, long protectedIndex) throws IOException {
-    long size;
-    try (DiskFile file = disk.open(kept.found.log(), false)) {
-      size = file.size();
-    }
+    long size = kept.newFileBytes > 0 ? kept.newFileBytes : kept.found.size();
     Segment segment = Segment.closed(core.handles(), directory, kept.found.name(), kept.end, size);
     if (kept.end.foot().lastIndex() > protectedIndex) {
       segment.markUnsynced();
@@ -192,7 +202,7 @@ final class Recovery {
   }
 
   /** The highest mark known, at most the end of the log. */
-  private SyncMark markOf(List<FoundSegment> found, LogView view) {
+  private SyncMark markOf(List<FoundSegment> found, LogView view, boolean cutToMark) {
     SyncMark highest = hint.durableMarkOrNull();
     for (FoundSegment each : found) {
       IndexMark mark = each.mark();

@@ -5,9 +5,9 @@ package io.millrace.broker.log;
  *
  * @param checkpointIndex the newest checkpoint holds everything up to here; 0 = none
  * @param durableMarkOrNull the sync mark that the owner stored durably, perhaps an older one
- * @param bootChanged the machine has started since this log was last opened with success, so
- *     unsynced bytes may be gone. Keep saying so until an open has returned: one that was killed
- *     half-way has not cut the torn tail yet
+ * @param bootChanged the machine has started since this log was last opened with success, or it
+ *     never was, so unsynced bytes may be gone. Keep saying so until an open has returned: one that
+ *     was killed half-way has not cut the torn tail yet
  */
 public record RecoveryHint(long checkpointIndex, SyncMark durableMarkOrNull, boolean bootChanged) {
 

@@ -27,6 +27,9 @@ final class RecoveryPlan {
     /** The footer is to be written again behind the cursor. */
     boolean newFooter;
 
+    /** Of a file that got a new footer. */
+    long newFileBytes;
+
     Kept(FoundSegment found) {
       this.found = found;
     }
@@ -45,4 +48,7 @@ final class RecoveryPlan {
   long bytesCut;
   long firstIndexCut;
   long batchesChecked;
+
+  /** An fsync had failed: everything above the mark was dropped. */
+  boolean cutToMark;
 }

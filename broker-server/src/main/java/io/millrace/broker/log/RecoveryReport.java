@@ -13,6 +13,8 @@ import java.util.Locale;
  * @param batchesIndexed index entries written anew
  * @param setAside files moved out of the log because they do not continue it
  * @param notes what else was found or repaired, a sentence each
+ * @param cutToMark an fsync had failed before this start, so everything above the sync mark was
+ *     dropped: with another policy than always, entries that others count on may be among it
  */
 public record RecoveryReport(
     long bytesCut,
@@ -21,6 +23,7 @@ public record RecoveryReport(
     long batchesIndexed,
     List<Path> setAside,
     List<String> notes,
+    boolean cutToMark,
     long durationMillis) {
 
   /** For the log and the status command. */

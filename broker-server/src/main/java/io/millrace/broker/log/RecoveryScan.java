@@ -14,6 +14,8 @@ import java.util.List;
  * a mere kill, the page cache has survived: a file may end inside a batch, which is cut, but a
  * batch of full length with a bad checksum is damage.
  *
+ * <p>After a failed fsync nothing above the mark is kept, whatever it looks like.
+ *
  * <p>Closed segments are trusted by size and footer if they are known to be on the device or no
  * power was lost. The last one, and after a power cut all above the mark, are read from the
  * checkpoint on.
@@ -26,6 +28,10 @@ final class RecoveryScan {
   private final RecoveryHint hint;
   private final List<FoundSegment> found;
   private final long protectedIndex;
+
+  /** Nothing above this entry is kept, because an fsync failed behind it. */
+  private final long trustedIndex;
+
   private final RecoveryPlan plan = new RecoveryPlan();
 
   RecoveryScan(
@@ -41,10 +47,14 @@ final class RecoveryScan {
     this.hint = hint;
     this.found = found;
     long highest = Math.max(orphanMark, hint.protectedIndex());
+    boolean failed = false;
     for (FoundSegment each : found) {
       highest = Math.max(highest, each.mark() == null ? 0 : each.mark().index());
+      failed |= each.mark() != null && each.mark().failed();
     }
     this.protectedIndex = highest;
+    this.trustedIndex = failed ? highest : Long.MAX_VALUE - 1;
+    plan.cutToMark = failed;
   }
 
   long protectedIndex() {
@@ -72,6 +82,9 @@ final class RecoveryScan {
         plan.dropped.addAll(found.subList(i + 1, found.size()));
         break;
       }
+    }
+    if (plan.cutToMark) {
+      plan.notes.add("an fsync had failed, so nothing above " + trustedIndex + " was kept");
     }
     if (plan.nextIndex <= protectedIndex) {
       throw damage(
@@ -125,6 +138,7 @@ final class RecoveryScan {
     SegmentFoot.At end = segment.end();
     if (end != null
         && end.foot().lastIndex() >= segment.name().firstIndex() - 1
+        && end.foot().lastIndex() <= trustedIndex
         && (end.foot().lastIndex() <= protectedIndex || !hint.bootChanged())) {
       closeWith(kept, end);
       plan.epochs = plan.epochs.withAll(end.foot().epochs());
@@ -166,7 +180,7 @@ final class RecoveryScan {
     }
     try (DiskFile file = disk.open(segment.index(), false)) {
       List<IndexEntry> entries =
-          SegmentIndex.load(file, segment.name(), hint.checkpointIndex() + 1).entries();
+          SegmentIndex.loadEntries(file, segment.name(), hint.checkpointIndex() + 1);
       boolean usable =
           !entries.isEmpty()
               && entries.get(0).index() == segment.name().firstIndex()
@@ -209,7 +223,7 @@ final class RecoveryScan {
               }
               return contradictsMark(segment, cursor);
             });
-    return new Outcome(scanner.scan(Long.MAX_VALUE), scanner);
+    return new Outcome(scanner.scan(trustedIndex + 1), scanner);
   }
 
   /** The marks know where an entry ends, and the chain of all headers up to there. */
@@ -218,12 +232,14 @@ final class RecoveryScan {
     IndexMark mark = segment.mark();
     if (mark != null
         && mark.index() == index
+        && mark.position() != 0
         && (mark.position() != cursor.position || mark.chain() != cursor.chain)) {
       return "headers up to here are not those that were synced";
     }
     SyncMark durable = hint.durableMarkOrNull();
     if (durable != null
         && durable.index() == index
+        && durable.position() != 0
         && durable.segmentFirstIndex() == segment.name().firstIndex()
         && durable.position() != cursor.position) {
       return "the entry ends at " + cursor.position + ", synced was " + durable.position();
@@ -237,7 +253,12 @@ final class RecoveryScan {
     SegmentScanner scanner = outcome.scanner;
     boolean newest = i == found.size() - 1;
     switch (outcome.verdict) {
-      case END, STOPPED -> {
+      case STOPPED -> {
+        if (cursor.position < segment.size()) {
+          cut(kept);
+        }
+      }
+      case END -> {
         if (!newest && nextContinues(i, cursor)) {
           kept.newFooter = true;
           plan.notes.add("the footer of " + segment.name() + " was missing and is written again");
@@ -258,12 +279,16 @@ final class RecoveryScan {
           if (cursor.index <= protectedIndex || !hint.bootChanged() && !(isShort && newest)) {
             throw damageAt(kept, scanner.reason(), file);
           }
-          kept.cut = true;
-          plan.bytesCut += segment.size() - cursor.position;
-          plan.firstIndexCut = cursor.index;
+          cut(kept);
         }
       }
     }
+  }
+
+  private void cut(Kept kept) {
+    kept.cut = true;
+    plan.bytesCut += kept.found.size() - kept.cursor.position;
+    plan.firstIndexCut = kept.cursor.index;
   }
 
   private void cutBehind(Kept kept, long from, String what, DiskFile file) throws IOException {
@@ -289,8 +314,7 @@ final class RecoveryScan {
     String where = reason + " at position " + bad.position;
     if (disk.exists(segment.index())) {
       try (DiskFile index = disk.open(segment.index(), false)) {
-        for (IndexEntry entry :
-            SegmentIndex.load(index, segment.name(), Long.MAX_VALUE).entries()) {
+        for (IndexEntry entry : SegmentIndex.loadEntries(index, segment.name(), Long.MAX_VALUE)) {
           if (entry.position() > bad.position && readableFrom(entry, file, segment.size())) {
             return damage(segment.log(), bad.index, entry.index() - 1, true, where);
           }

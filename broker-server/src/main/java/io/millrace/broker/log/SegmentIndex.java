@@ -18,8 +18,8 @@ import java.util.List;
  * 8      8    first Raft index of the segment
  * 16     8    base offset of the segment
  * 24     4    CRC-32C of the bytes before
- * 64     32   sync mark, slot 0: see {@link IndexMark}
- * 128    32   sync mark, slot 1
+ * 64     36   sync mark, slot 0: see {@link IndexMark}
+ * 128    36   sync mark, slot 1
  * 256    n*64 entries: see {@link IndexEntry}
  * </pre>
  *
@@ -78,44 +78,50 @@ final class SegmentIndex {
     return index;
   }
 
-  /** What a start can learn from an index file; {@code entries} is empty if it is of no use. */
-  record Loaded(List<IndexEntry> entries, IndexMark mark) {
-    static final Loaded NOTHING = new Loaded(List.of(), null);
+  /** The sync mark of an index file, null if there is none. */
+  static IndexMark loadMark(DiskFile file, SegmentName name) throws IOException {
+    ByteBuffer header = ByteBuffer.allocate(ENTRIES_OFFSET);
+    return file.readFully(header, 0) && headerMatches(header, name) ? markIn(header) : null;
   }
 
-  /**
-   * Reads mark and, on demand, the entries up to an index, as far as they are intact and ascend.
-   */
-  static Loaded load(DiskFile file, SegmentName name, long upToIndex) throws IOException {
+  private static IndexMark markIn(ByteBuffer header) {
+    return IndexMark.newer(IndexMark.decode(header, SLOT_0), IndexMark.decode(header, SLOT_1));
+  }
+
+  /** The entries of an index file up to an index, as far as they are intact and ascend. */
+  static List<IndexEntry> loadEntries(DiskFile file, SegmentName name, long upToIndex)
+      throws IOException {
+    List<IndexEntry> entries = new ArrayList<>();
     ByteBuffer header = ByteBuffer.allocate(ENTRIES_OFFSET);
     if (!file.readFully(header, 0) || !headerMatches(header, name)) {
-      return Loaded.NOTHING;
+      return entries;
     }
-    IndexMark mark =
-        IndexMark.newer(IndexMark.decode(header, SLOT_0), IndexMark.decode(header, SLOT_1));
-    List<IndexEntry> entries = new ArrayList<>();
-    long size = file.size();
-    ByteBuffer chunk = ByteBuffer.allocate(LOAD_ENTRIES * IndexEntry.BYTES);
-    IndexEntry previous = null;
-    for (long at = ENTRIES_OFFSET; at + IndexEntry.BYTES <= size; at += chunk.limit()) {
-      long rest = (size - at) / IndexEntry.BYTES * IndexEntry.BYTES;
-      chunk.clear().limit((int) Math.min(chunk.capacity(), rest));
-      if (!file.readFully(chunk, at)) {
-        return new Loaded(entries, mark);
-      }
-      for (int i = 0; i < chunk.limit(); i += IndexEntry.BYTES) {
-        IndexEntry entry = IndexEntry.isIntact(chunk, i) ? IndexEntry.read(chunk, i) : null;
-        if (entry == null
-            || entry.kind() == IndexEntry.END
-            || entry.index() > upToIndex
-            || previous != null && !follows(previous, entry)) {
-          return new Loaded(entries, mark);
-        }
-        entries.add(entry);
-        previous = entry;
+    long whole = (file.size() - ENTRIES_OFFSET) / IndexEntry.BYTES * IndexEntry.BYTES;
+    ByteBuffer chunk = ByteBuffer.allocate((int) Math.min(whole, LOAD_ENTRIES * IndexEntry.BYTES));
+    for (long done = 0; done < whole; done += chunk.limit()) {
+      chunk.clear().limit((int) Math.min(chunk.capacity(), whole - done));
+      if (!file.readFully(chunk, ENTRIES_OFFSET + done) || !take(chunk, upToIndex, entries)) {
+        return entries;
       }
     }
-    return new Loaded(entries, mark);
+    return entries;
+  }
+
+  /** Adds the entries of a chunk; false if they end in it. */
+  private static boolean take(ByteBuffer chunk, long upToIndex, List<IndexEntry> entries) {
+    IndexEntry previous = entries.isEmpty() ? null : entries.get(entries.size() - 1);
+    for (int at = 0; at < chunk.limit(); at += IndexEntry.BYTES) {
+      IndexEntry entry = IndexEntry.isIntact(chunk, at) ? IndexEntry.read(chunk, at) : null;
+      if (entry == null
+          || entry.kind() == IndexEntry.END
+          || entry.index() > upToIndex
+          || previous != null && !follows(previous, entry)) {
+        return false;
+      }
+      entries.add(entry);
+      previous = entry;
+    }
+    return true;
   }
 
   private static boolean follows(IndexEntry previous, IndexEntry entry) {
@@ -188,21 +194,32 @@ final class SegmentIndex {
   }
 
   /** Notes how far the segment is on the device; not itself made durable. */
-  synchronized void writeMark(long index, long position, int chain) throws IOException {
+  void writeMark(long index, long position, int chain) throws IOException {
+    writeMark(index, position, chain, false);
+  }
+
+  /** Notes that an fsync failed, for the next start: nothing above the entry can be trusted. */
+  void writeFailure(long index) throws IOException {
+    writeMark(index, 0, 0, true);
+  }
+
+  private synchronized void writeMark(long index, long position, int chain, boolean failed)
+      throws IOException {
     markSequence++;
-    ByteBuffer slot = new IndexMark(markSequence, index, position, chain).encode();
+    ByteBuffer slot = new IndexMark(markSequence, index, position, chain, failed).encode();
     handle.acquire().write(slot, (markSequence & 1) == 0 ? SLOT_0 : SLOT_1);
     handle.release();
   }
 
   /**
-   * Lowers the mark for good, in both slots: entries behind it are about to go. Durable on return.
+   * Lowers the mark for good, in both slots and without a position: entries behind it are about to
+   * go. Durable on return.
    */
-  synchronized void syncedMark(long index, long position, int chain) throws IOException {
+  synchronized void lowerMark(long index) throws IOException {
     DiskFile file = handle.acquire();
     try {
-      writeMark(index, position, chain);
-      writeMark(index, position, chain);
+      writeMark(index, 0, 0);
+      writeMark(index, 0, 0);
       file.sync();
     } finally {
       handle.release();
@@ -328,16 +345,6 @@ final class SegmentIndex {
     }
   }
 
-  /** Looks whether the file is usable; {@link IndexDamagedException} if not. */
-  void check() throws IOException {
-    DiskFile file = acquireExisting();
-    try {
-      count(file);
-    } finally {
-      handle.release();
-    }
-  }
-
   private DiskFile acquireExisting() throws IOException {
     try {
       return handle.acquire();
@@ -365,8 +372,7 @@ final class SegmentIndex {
     if (end == null || end.kind() != IndexEntry.END || !segment.endsWith(end)) {
       throw new IndexDamagedException(segment, handle.path() + " does not reach the segment's end");
     }
-    IndexMark mark =
-        IndexMark.newer(IndexMark.decode(header, SLOT_0), IndexMark.decode(header, SLOT_1));
+    IndexMark mark = markIn(header);
     synchronized (this) {
       if (count >= 0) {
         return count;

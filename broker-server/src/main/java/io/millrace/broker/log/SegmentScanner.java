@@ -47,7 +47,7 @@ final class SegmentScanner {
   private final ToLongFunction<ByteBuffer> logTime;
   private final Sink sink;
   private final CRC32C crc = new CRC32C();
-  private final ByteBuffer buffer = ByteBuffer.allocate(BUFFER_BYTES);
+  private final ByteBuffer buffer;
   private long bufferStart;
   private String reason;
   private SegmentFoot foot;
@@ -66,7 +66,8 @@ final class SegmentScanner {
     this.verify = verify;
     this.logTime = logTime;
     this.sink = sink;
-    buffer.limit(0);
+    long rest = Math.max(end - cursor.position, 0);
+    this.buffer = ByteBuffer.allocate((int) Math.min(BUFFER_BYTES, rest)).limit(0);
   }
 
   /** Advances the cursor behind the last good batch below an index. */
@@ -113,7 +114,7 @@ final class SegmentScanner {
       return verdict(Verdict.CORRUPT, "the checksum does not match");
     }
     IndexEntry due = cursor.advance();
-    if (type == ControlType.TIME.code() && size <= BUFFER_BYTES) {
+    if (type == ControlType.TIME.code() && size <= buffer.capacity()) {
       cursor.passTime(logTime.applyAsLong(buffer.slice(at(position, size), size)));
     }
     String wrong = sink.passed(due);
@@ -155,7 +156,7 @@ final class SegmentScanner {
     long from = position + BatchHeader.ATTRIBUTES_OFFSET;
     long to = position + size;
     while (from < to) {
-      int length = (int) Math.min(to - from, BUFFER_BYTES);
+      int length = (int) Math.min(to - from, buffer.capacity());
       // Takes what is there already before it reads on.
       long buffered = bufferStart + buffer.limit() - from;
       if (buffered > 0) {
@@ -171,7 +172,7 @@ final class SegmentScanner {
   /** Where bytes of the file stand in the buffer. */
   private int at(long position, int length) throws IOException {
     if (position < bufferStart || position + length > bufferStart + buffer.limit()) {
-      buffer.clear().limit((int) Math.min(BUFFER_BYTES, end - position));
+      buffer.clear().limit((int) Math.min(buffer.capacity(), end - position));
       bufferStart = position;
       if (!file.readFully(buffer, position)) {
         buffer.limit(0);

@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.IntPredicate;
 
 /**
  * State of one accepted connection: how far its handshake is, why it is not read at the moment,
@@ -35,6 +36,8 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
    */
   private static final int LINGER_MILLIS = 1_000;
 
+  private static final int LAST_RESPONSE_MILLIS = 5_000;
+
   private final Channel channel;
   private final NetworkConfig config;
   private final NetworkCounters counters;
@@ -42,6 +45,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   private final EventLoopGroup peerLoops;
   private final ResponseWriter writer;
   private final String remote;
+  private final IntPredicate isolatedFrom;
   private final boolean overLimit;
   private final long openedNanos = System.nanoTime();
 
@@ -55,6 +59,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   private Set<Runnable> closeActions = new HashSet<>();
 
   /**
+   * @param isolatedFrom see {@link NettyServer}
    * @param overLimit there are enough connections: answer a client's HELLO with a refusal
    */
   NettyConnection(
@@ -63,12 +68,14 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
       NetworkCounters counters,
       NetworkBudget outBudget,
       EventLoopGroup peerLoops,
+      IntPredicate isolatedFrom,
       boolean overLimit) {
     this.channel = channel;
     this.config = config;
     this.counters = counters;
     this.outBudget = outBudget;
     this.peerLoops = peerLoops;
+    this.isolatedFrom = isolatedFrom;
     this.overLimit = overLimit;
     this.remote = String.valueOf(channel.remoteAddress()).replaceFirst("^/", "");
     this.writer = new ResponseWriter(channel, outBudget, counters, this);
@@ -192,6 +199,16 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     }
   }
 
+  /** A test cut the network to the broker at the other side: nothing comes or goes. Any thread. */
+  boolean isIsolated() {
+    return role == Role.PEER && isolatedFrom.test(peerBrokerId);
+  }
+
+  /** A client has a request unanswered, or an answer that it has not taken; any thread. */
+  boolean owesClient() {
+    return role != Role.PEER && (unanswered > 0 || writer.pendingBytes() > 0);
+  }
+
   /** Requests without an answer; any thread. */
   int unanswered() {
     return unanswered;
@@ -199,6 +216,10 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
 
   /** Any thread. Takes over the response. */
   void send(Outgoing response) {
+    if (isIsolated()) {
+      response.discard();
+      return;
+    }
     writer.send(response);
     if (channel.eventLoop().inEventLoop()) {
       pendingChanged(); // Before the next request of the same read is looked at.
@@ -303,7 +324,13 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
           // Read on, into the void: a reset would overtake the response.
           pauseReasons = 0;
           channel.config().setAutoRead(true);
+          // The other side may never take the response.
+          closeLater(LAST_RESPONSE_MILLIS);
         });
+  }
+
+  private void closeLater(int millis) {
+    channel.eventLoop().schedule(() -> channel.close(), millis, TimeUnit.MILLISECONDS);
   }
 
   @Override
@@ -311,7 +338,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     counters.closed(reason);
     if (channel instanceof SocketChannel socket) {
       socket.shutdownOutput();
-      channel.eventLoop().schedule(() -> channel.close(), LINGER_MILLIS, TimeUnit.MILLISECONDS);
+      closeLater(LINGER_MILLIS);
     } else {
       channel.close();
     }

@@ -4,6 +4,7 @@ import io.millrace.broker.api.Handlers;
 import io.millrace.protocol.frame.FrameDecoder;
 import io.millrace.protocol.message.Gauge;
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -24,6 +25,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.IntPredicate;
 
 /**
  * The one port of a broker, for clients and other brokers.
@@ -52,7 +54,10 @@ public final class NettyServer implements AutoCloseable {
   private final NetworkConfig config;
   private final Handlers handlers;
   private final NetworkCounters counters;
-  private final FrameBudget inBudget;
+  private final IntPredicate isolatedFrom;
+  private final ByteBufAllocator allocator;
+  private final FrameBudget clientInBudget;
+  private final FrameBudget peerInBudget;
   private final NetworkBudget outBudget;
   private final EventLoopGroup acceptLoop;
   private final EventLoopGroup clientLoops;
@@ -66,11 +71,37 @@ public final class NettyServer implements AutoCloseable {
    */
   public NettyServer(
       NetworkConfig config, Handlers handlers, NetworkCounters counters, String name) {
+    this(config, handlers, counters, name, brokerId -> false);
+  }
+
+  /**
+   * @param isolatedFrom brokers whose requests are swallowed, and whose answers too: a fault that a
+   *     test commands
+   */
+  public NettyServer(
+      NetworkConfig config,
+      Handlers handlers,
+      NetworkCounters counters,
+      String name,
+      IntPredicate isolatedFrom) {
+    this(config, handlers, counters, name, isolatedFrom, ByteBufAllocator.DEFAULT);
+  }
+
+  NettyServer(
+      NetworkConfig config,
+      Handlers handlers,
+      NetworkCounters counters,
+      String name,
+      IntPredicate isolatedFrom,
+      ByteBufAllocator allocator) {
+    this.allocator = allocator;
     this.config = config;
     this.handlers = handlers;
     this.counters = counters;
-    this.inBudget = new FrameBudget(config.inBytes());
-    this.outBudget = new NetworkBudget("fetch.response.bytes", config.outBytes());
+    this.isolatedFrom = isolatedFrom;
+    this.clientInBudget = new FrameBudget(config.inBytes());
+    this.peerInBudget = new FrameBudget(config.inBytes());
+    this.outBudget = new NetworkBudget("network.out.bytes", config.outBytes());
     this.acceptLoop = loops(1, "net-accept-" + name);
     this.clientLoops = loops(config.clientThreads(), "net-client-" + name);
     this.peerLoops = loops(config.peerThreads(), "net-peer-" + name);
@@ -89,6 +120,7 @@ public final class NettyServer implements AutoCloseable {
             .channel(NioServerSocketChannel.class)
             .option(ChannelOption.SO_REUSEADDR, true)
             .option(ChannelOption.SO_BACKLOG, BACKLOG)
+            .childOption(ChannelOption.ALLOCATOR, allocator)
             .childOption(ChannelOption.TCP_NODELAY, true)
             .childOption(ChannelOption.SO_KEEPALIVE, true)
             .childOption(
@@ -134,13 +166,13 @@ public final class NettyServer implements AutoCloseable {
   }
 
   /**
-   * Begins the shutdown and waits until every request is answered and every answer taken, at most
-   * so long. False: something was still open.
+   * Begins the shutdown and waits until every request of a client is answered and every answer
+   * taken, at most so long. False: something was still open.
    */
   public boolean drain(long maxMillis) {
     beginShutdown();
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(maxMillis);
-    while (connections.stream().anyMatch(c -> c.unanswered() > 0 || c.pendingBytes() > 0)) {
+    while (connections.stream().anyMatch(NettyConnection::owesClient)) {
       if (System.nanoTime() - deadline >= 0) {
         return false;
       }
@@ -162,7 +194,10 @@ public final class NettyServer implements AutoCloseable {
     List<Gauge> gauges = new ArrayList<>();
     gauges.add(
         NetworkCounters.gauge("net.connections", connections.size(), config.maxConnections()));
-    gauges.add(NetworkCounters.gauge("network.in.bytes", inBudget.used(), inBudget.limit()));
+    gauges.add(
+        NetworkCounters.gauge("network.in.bytes", clientInBudget.used(), clientInBudget.limit()));
+    gauges.add(
+        NetworkCounters.gauge("network.in.peer.bytes", peerInBudget.used(), peerInBudget.limit()));
     gauges.add(NetworkCounters.gauge(outBudget.name(), outBudget.used(), outBudget.limit()));
     gauges.add(NetworkCounters.gauge("net.unanswered", unanswered(), 0));
     gauges.addAll(counters.gauges());
@@ -200,7 +235,13 @@ public final class NettyServer implements AutoCloseable {
       }
       NettyConnection connection =
           new NettyConnection(
-              channel, config, counters, outBudget, peerLoops, open >= config.maxConnections());
+              channel,
+              config,
+              counters,
+              outBudget,
+              peerLoops,
+              isolatedFrom,
+              open >= config.maxConnections());
       connections.add(connection);
       channel.closeFuture().addListener(closed -> connections.remove(connection));
       addHandlers(channel, connection);
@@ -211,7 +252,7 @@ public final class NettyServer implements AutoCloseable {
     FrameDecoder decoder = new FrameDecoder(connection::maxFrameBytes);
     channel
         .pipeline()
-        .addLast(new InboundGate(connection, decoder, inBudget, counters))
+        .addLast(new InboundGate(connection, decoder, clientInBudget, peerInBudget, counters))
         .addLast(decoder)
         // Keeps decoded frames back while the connection is paused.
         .addLast(new FlowControlHandler())

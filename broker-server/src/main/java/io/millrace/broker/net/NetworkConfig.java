@@ -8,7 +8,8 @@ package io.millrace.broker.net;
  * @param peerThreads event loops of connections from other brokers, so that no client delays a vote
  * @param maxFrameBytes largest frame after the handshake
  * @param maxConnections client connections; other brokers are admitted beyond it
- * @param inBytes frames being received, over all connections
+ * @param inBytes frames being received, over all connections of clients, and as much again over all
+ *     connections of brokers
  * @param outBytes responses that the sockets have not taken yet, over all connections
  * @param outBytesPerConnection responses that one socket has not taken yet
  * @param requestsPerConnection unanswered requests of one connection
@@ -57,7 +58,7 @@ public record NetworkConfig(
               + maxFrameBytes
               + "; the largest frame could never be received. Raise the first or lower the second");
     }
-    range("fetch.response.bytes", outBytes, 64 * 1024, Long.MAX_VALUE);
+    range("network.out.bytes", outBytes, 64 * 1024, Long.MAX_VALUE);
     range("connection.out.bytes", outBytesPerConnection, 64 * 1024, Integer.MAX_VALUE);
     range("connection.requests", requestsPerConnection, 1, 100_000);
     range("handshake.timeout.millis", handshakeMillis, 100, 600_000);

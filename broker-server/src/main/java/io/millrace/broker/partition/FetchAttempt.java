@@ -33,8 +33,7 @@ final class FetchAttempt {
   private boolean cutShort;
   private boolean writeBehind;
 
-  FetchAttempt(
-      FetchCoordinator.Context context, FetchRequest request, List<FetchTarget> targets) {
+  FetchAttempt(FetchCoordinator.Context context, FetchRequest request, List<FetchTarget> targets) {
     this.context = context;
     this.request = request;
     this.targets = targets;
@@ -62,9 +61,8 @@ final class FetchAttempt {
    * @return null when the fetch should wait
    */
   FetchAnswer read(int first, boolean lastLook) {
-    boolean hasCredit = credit.any();
     try {
-      if (ready && hasCredit) {
+      if (ready && credit.any()) {
         slice(first);
       }
       boolean enough = bytes > 0 && (bytes >= request.getMinBytes() || cutShort);
@@ -72,7 +70,7 @@ final class FetchAttempt {
         releaseSlices();
         return null;
       }
-      return answer(hasCredit);
+      return answer();
     } catch (RuntimeException e) {
       releaseSlices();
       throw e;
@@ -168,7 +166,7 @@ final class FetchAttempt {
     }
   }
 
-  private FetchAnswer answer(boolean hadCredit) {
+  private FetchAnswer answer() {
     if (!context.budget().tryTakeBytes(bytes)) {
       releaseSlices();
       context.counters().fetchRefused(ErrorCode.THROTTLED);
@@ -180,8 +178,8 @@ final class FetchAttempt {
               + " bytes wait to be sent by this broker");
     }
     FetchResponse.Builder response = FetchResponse.newBuilder();
-    FetchCredit.KeptBack keptBack = hadCredit ? null : new FetchCredit.KeptBack(credit);
     List<FetchSlice> inOrder = new ArrayList<>();
+    long[] kept = credit.deliverUpTo(request);
     for (int i = 0; i < checks.length; i++) {
       FetchTarget target = targets.get(i);
       FetchResult.Builder result = target.result();
@@ -190,8 +188,8 @@ final class FetchAttempt {
       } else if (slices[i] != null) {
         inOrder.add(slices[i]);
         result.setSize(slices[i].bytes()).setDeliverUpTo(deliverUpTo[i]);
-      } else if (keptBack != null) {
-        result.setDeliverUpTo(keptBack.deliverUpTo(target.request));
+      } else {
+        result.setDeliverUpTo(kept[i]);
       }
       response.addResults(result);
     }

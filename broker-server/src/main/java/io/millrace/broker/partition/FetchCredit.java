@@ -19,28 +19,32 @@ final class FetchCredit {
   private static final long UNLIMITED = Long.MAX_VALUE;
 
   private final long limit;
+  private final long inFlight;
   private long records;
   private long bytes;
 
   FetchCredit(FetchRequest request) {
-    limit = request.getPrefetchRecords();
-    records = limit == 0 ? UNLIMITED : limit - request.getInFlightRecords();
-    bytes =
-        request.getPrefetchBytes() == 0
-            ? UNLIMITED
-            : request.getPrefetchBytes() - request.getInFlightBytes();
+    limit = orUnlimited(request.getPrefetchRecords());
+    inFlight = request.getInFlightRecords();
+    records = less(limit, inFlight);
+    bytes = less(orUnlimited(request.getPrefetchBytes()), request.getInFlightBytes());
+  }
+
+  private static long orUnlimited(long limit) {
+    return limit == 0 ? UNLIMITED : limit;
+  }
+
+  private static long less(long credit, long used) {
+    return credit == UNLIMITED ? UNLIMITED : credit - used;
   }
 
   boolean any() {
     return records > 0 && bytes > 0;
   }
 
-  /** Records that may be handed over of this partition; 0 or less = none. */
+  /** Records that may be sent of this partition; 0 or less = none. */
   long of(FetchPartition partition) {
-    long own =
-        partition.getPrefetchRecords() == 0
-            ? UNLIMITED
-            : partition.getPrefetchRecords() - partition.getInFlightRecords();
+    long own = less(orUnlimited(partition.getPrefetchRecords()), partition.getInFlightRecords());
     return bytes > 0 ? Math.min(records, own) : 0;
   }
 
@@ -49,28 +53,46 @@ final class FetchCredit {
   }
 
   void take(long sentRecords, long sentBytes) {
-    records = records == UNLIMITED ? UNLIMITED : records - sentRecords;
-    bytes = bytes == UNLIMITED ? UNLIMITED : bytes - sentBytes;
+    records = less(records, sentRecords);
+    bytes = less(bytes, sentBytes);
   }
 
   /**
-   * The limits of a request that has no credit: a batch that went over the limit left records at
-   * the reader that it must keep back. The limit is shared out in the order of the request, which
-   * stays the same from request to request.
+   * How far the reader may hand over what it has, per partition and without what is sent now. A
+   * batch that went over the limit left it records to keep back.
+   *
+   * <p>Of the other partitions everything is taken to be handed over, so the sum stays below the
+   * limit whatever the reader did with them. One request after the other over the same partitions
+   * leaves at most one of them with more than the limit kept back, since nothing is sent while the
+   * limit is reached; so one can always go on. A reader that asks in several requests can end with
+   * more, and then the limit is shared out in the order of the request.
    */
-  static final class KeptBack {
-
-    private long allowed;
-
-    KeptBack(FetchCredit credit) {
-      allowed = credit.limit == 0 ? UNLIMITED : credit.limit;
+  long[] deliverUpTo(FetchRequest request) {
+    int partitions = request.getPartitionsCount();
+    long[] handedOver = new long[partitions];
+    long sum = 0;
+    for (int i = 0; i < partitions; i++) {
+      FetchPartition partition = request.getPartitions(i);
+      long others = inFlight - partition.getInFlightRecords();
+      handedOver[i] = mayHold(partition, limit == UNLIMITED ? UNLIMITED : limit - others);
+      sum += handedOver[i];
     }
-
-    long deliverUpTo(FetchPartition partition) {
-      long here = Math.max(0, partition.getInFlightRecords());
-      long handedOver = Math.min(here, allowed);
-      allowed -= handedOver;
-      return Math.max(0, partition.getPosition() - here + handedOver);
+    if (sum == 0) {
+      long left = limit;
+      for (int i = 0; i < partitions; i++) {
+        handedOver[i] = mayHold(request.getPartitions(i), left);
+        left -= handedOver[i];
+      }
     }
+    for (int i = 0; i < partitions; i++) {
+      FetchPartition partition = request.getPartitions(i);
+      handedOver[i] += Math.max(0, partition.getPosition() - partition.getInFlightRecords());
+    }
+    return handedOver;
+  }
+
+  private static long mayHold(FetchPartition partition, long allowed) {
+    long own = Math.min(allowed, orUnlimited(partition.getPrefetchRecords()));
+    return Math.max(0, Math.min(own, partition.getInFlightRecords()));
   }
 }

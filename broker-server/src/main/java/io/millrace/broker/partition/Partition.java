@@ -62,6 +62,9 @@ public final class Partition implements ReplicaStateMachine {
 
   private volatile ErrorInfo stopReason;
 
+  /** Waiters were woken for records whose local write was still to come. */
+  private volatile boolean writeBehind;
+
   /** Highest end that waiters were woken for; FSM thread. */
   private long wokenEnd;
 
@@ -83,6 +86,11 @@ public final class Partition implements ReplicaStateMachine {
 
   public PartitionId id() {
     return id;
+  }
+
+  /** Log time in milliseconds that a TIME batch carries; -1 for another control batch. */
+  public static long logTimeOf(ByteBuffer controlBatch) {
+    return ControlEntry.logTimeOf(controlBatch);
   }
 
   // ----------------------------------------------------------------------------------- requests
@@ -145,7 +153,8 @@ public final class Partition implements ReplicaStateMachine {
 
   private void applyRecords(long term, ByteBuffer batch, ProposalCallback local) {
     long baseOffset = state.append(BatchHeader.recordCount(batch, batch.position()));
-    // Before the receipt: an acknowledged record is readable here at once. Before the bytes: whoever
+    // Before the receipt: an acknowledged record is readable here at once. Before the bytes:
+    // whoever
     // has counted them finds the records.
     committedEnd = state.nextOffset();
     recordBytes = recordBytes + batch.remaining();
@@ -172,13 +181,18 @@ public final class Partition implements ReplicaStateMachine {
     // Control entries move no end, so they wake nobody.
     if (committedEnd != wokenEnd) {
       wokenEnd = committedEnd;
+      if (log.logEnd() < committedEnd) {
+        // Before the waiters look: who finds nothing yet is woken by the write.
+        writeBehind = true;
+      }
       waiters.forEach(FetchWaiter::dataArrived);
     }
   }
 
   /**
    * Compares the counted offsets with the log's own, whenever the log ends at this entry and so no
-   * file has to be read. A commit can come before the local write; there is nothing to compare then.
+   * file has to be read. A commit can come before the local write; there is nothing to compare
+   * then.
    */
   private void compareWithLog(long lastIndex) {
     long logEnd = log.logEnd();
@@ -198,9 +212,12 @@ public final class Partition implements ReplicaStateMachine {
     }
   }
 
-  /** The local write has caught up with a commit. Any thread; optional, it only saves a delay. */
-  public void logEndAdvanced() {
-    waiters.forEach(FetchWaiter::dataArrived);
+  @Override
+  public void logWritten() {
+    if (writeBehind && log.logEnd() >= committedEnd) {
+      writeBehind = false;
+      waiters.forEach(FetchWaiter::dataArrived);
+    }
   }
 
   @Override

@@ -12,8 +12,7 @@ sealed interface ReadCheck {
   /**
    * Nothing yet.
    *
-   * @param writeBehind the next records are committed and the local write is about to follow, which
-   *     wakes nobody
+   * @param writeBehind the next records are committed and the local write is about to follow
    */
   record Wait(boolean writeBehind) implements ReadCheck {}
 

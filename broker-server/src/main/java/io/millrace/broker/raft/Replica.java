@@ -80,7 +80,8 @@ public final class Replica implements RaftGroup {
   /**
    * Recovers the log, restores the checkpoint and joins the group.
    *
-   * @param cutToMark the last writes of this process failed: nothing above the sync mark may be kept
+   * @param cutToMark the last writes of this process failed: nothing above the sync mark may be
+   *     kept
    * @throws ReplicaNotStartedException with the reason; a damaged replica is marked NO_VOTE durably
    *     before this throws
    */
@@ -98,8 +99,7 @@ public final class Replica implements RaftGroup {
     boolean startedBefore = context.votes().knows(spec.groupId());
     CheckpointStore checkpoints;
     PartitionLog log;
-    ReplicaLogListener listener = 
-        new ReplicaLogListener(context.votes(), spec.groupId(), factory);
+    ReplicaLogListener listener = new ReplicaLogListener(context.votes(), spec.groupId(), factory);
     try {
       if (startedBefore && !hasSegments(context, spec)) {
         throw damaged(context, spec, "no segment is left in " + spec.directory(), null);
@@ -113,8 +113,7 @@ public final class Replica implements RaftGroup {
               spec.directory(),
               spec.identity(),
               spec.logConfig(),
-              new RecoveryHint(
-                  checkpointIndex, state.mark(), context.bootChanged() || cutToMark),
+              new RecoveryHint(checkpointIndex, state.mark(), context.bootChanged() || cutToMark),
               listener);
     } catch (LogDamagedException e) {
       throw damaged(context, spec, "damaged log: " + e.getMessage(), e);
@@ -239,15 +238,31 @@ public final class Replica implements RaftGroup {
             () -> bridge.image(),
             System::currentTimeMillis,
             this::storageFailed);
-    bridge = new StateMachineBridge(this, stateMachine, checkpointer, checkpoint);
-    if (!node.init(options(checkpoint))) {
-      node.shutdown();
-      joinNode();
+    bridge = new StateMachineBridge(this, stateMachine, checkpointer);
+    SegmentLogStorage storage =
+        new SegmentLogStorage(
+            spec.name(),
+            log,
+            checkpoint,
+            configurations,
+            stateMachine::logWritten,
+            this::storageFailed);
+    try {
+      storage.load();
+      if (checkpoint != null) {
+        bridge.restore(checkpoint);
+      }
+    } catch (IOException | RuntimeException e) {
       factory.ended(stateMachine);
-      throw new ReplicaNotStartedException(
-          failed.get() ? "its log cannot be read" : "JRaft refused to start; see its log lines",
-          true,
-          null);
+      throw e instanceof LogDamagedException
+          ? damaged(context, spec, "damaged log: " + e.getMessage(), e)
+          : new ReplicaNotStartedException("cannot be restored: " + e.getMessage(), true, e);
+    }
+    if (!node.init(options(storage, checkpoint))) {
+      // Its threads may stay: a node that did not start cannot be joined.
+      node.shutdown();
+      factory.ended(stateMachine);
+      throw new ReplicaNotStartedException("JRaft refused to start; see its log lines", true, null);
     }
     AppendEntriesGuard guard = new AppendEntriesGuard(new GuardView(), this::diverged);
     context.requests().add(spec.groupId(), new NodeMessages(spec.self(), node, guard));
@@ -259,21 +274,12 @@ public final class Replica implements RaftGroup {
         log.recovery().oneLine());
   }
 
-  private GroupNodeOptions options(Checkpoint checkpoint) {
+  private GroupNodeOptions options(SegmentLogStorage storage, Checkpoint checkpoint) {
     GroupNodeOptions options =
         new GroupNodeOptions(spec.groupId(), context.network(), this::members);
     NodeOptionsFactory.apply(options, context.settings());
     options.setServiceFactory(
-        new ReplicaStorages(
-            new SegmentLogStorage(
-                spec.name(),
-                log,
-                checkpoint,
-                configurations,
-                stateMachine::logWritten,
-                this::storageFailed),
-            new CheckpointSnapshotStorage(checkpoint),
-            votes));
+        new ReplicaStorages(storage, new CheckpointSnapshotStorage(checkpoint), votes));
     options.setFsm(bridge);
     options.setInitialConf(new Configuration(spec.members()));
     // JRaft only checks that these are not blank: the storages are handed over as objects.
@@ -333,9 +339,7 @@ public final class Replica implements RaftGroup {
     LOG.error("{}: replica stops: {}", spec.name(), failure.reason(), failure.cause());
     if (noVote) {
       try {
-        context
-            .votes()
-            .saveHealth(spec.groupId(), StoredHealth.STORED_NO_VOTE, failure.reason());
+        context.votes().saveHealth(spec.groupId(), StoredHealth.STORED_NO_VOTE, failure.reason());
       } catch (IOException e) {
         LOG.error("{}: its health cannot be stored", spec.name(), e);
       }

@@ -39,20 +39,14 @@ final class StateMachineBridge extends StateMachineAdapter {
 
   private final ReplicaStateMachine stateMachine;
   private final Checkpointer checkpointer;
-  private final Checkpoint restored;
   private final Replica replica;
   private volatile long appliedIndex;
   private long appliedTerm;
 
-  StateMachineBridge(
-      Replica replica,
-      ReplicaStateMachine stateMachine,
-      Checkpointer checkpointer,
-      Checkpoint restored) {
+  StateMachineBridge(Replica replica, ReplicaStateMachine stateMachine, Checkpointer checkpointer) {
     this.replica = replica;
     this.stateMachine = stateMachine;
     this.checkpointer = checkpointer;
-    this.restored = restored;
   }
 
   /** Index of the last data entry given to the state machine. */
@@ -83,12 +77,19 @@ final class StateMachineBridge extends StateMachineAdapter {
     checkpointer.applied(appliedIndex, appliedTerm, bytes);
   }
 
+  /**
+   * Takes the state of the checkpoint before the node starts: an exception in JRaft's own call
+   * would leave it waiting for ever.
+   */
+  void restore(Checkpoint checkpoint) {
+    stateMachine.restore(checkpoint.getState(), checkpoint.getIndex(), checkpoint.getTerm());
+    appliedIndex = checkpoint.getIndex();
+    appliedTerm = checkpoint.getTerm();
+  }
+
   @Override
   public boolean onSnapshotLoad(SnapshotReader reader) {
-    stateMachine.restore(restored.getState(), restored.getIndex(), restored.getTerm());
-    appliedIndex = restored.getIndex();
-    appliedTerm = restored.getTerm();
-    return true;
+    return true; // Restored already; JRaft only takes the index, term and members from it.
   }
 
   /** The image for a checkpoint; FSM thread only. */

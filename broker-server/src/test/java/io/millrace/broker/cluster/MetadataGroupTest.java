@@ -59,6 +59,28 @@ class MetadataGroupTest {
   }
 
   @Test
+  void aRestartedReplicaShowsNothingOlderThanBefore() {
+    apply(3, Commands.register(1));
+    ByteString older = group.checkpoint();
+    apply(4, Commands.register(2));
+    apply(5, Commands.create("a", new UUID(7, 1), List.of(1)));
+    MetadataState before = group.state();
+    group.failed("disk gone");
+    group.replicaRestarts();
+    assertThat(group.failure()).isNull();
+    assertThat(group.state()).isSameAs(before);
+    group.restore(older, 3, 1);
+    assertThat(group.checkpoint()).isEqualTo(older);
+    assertThat(group.state()).isSameAs(before);
+    apply(4, Commands.register(2));
+    assertThat(group.state()).isSameAs(before);
+    apply(5, Commands.create("a", new UUID(7, 1), List.of(1)));
+    assertThat(group.state()).isEqualTo(before);
+    apply(6, Commands.register(3));
+    assertThat(group.state().brokers()).hasSize(3);
+  }
+
+  @Test
   void aNoOpChangesNothing() {
     MetadataState before = group.state();
     group.apply(

@@ -13,6 +13,7 @@ import io.millrace.broker.api.RequestRefusedException;
 import io.millrace.broker.api.Responder;
 import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.log.DirectDisk;
+import io.millrace.broker.log.FetchSlice;
 import io.millrace.broker.log.TestSlices;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
@@ -33,6 +34,7 @@ import io.millrace.protocol.message.ProduceResponse;
 import io.millrace.protocol.message.RaftHeader;
 import io.millrace.protocol.message.RaftResponseHeader;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -48,6 +50,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -68,6 +71,8 @@ class NettyServerTest {
 
   private final Map<ApiKind, RequestHandler> handlers = new EnumMap<>(ApiKind.class);
   private final NetworkCounters counters = new NetworkCounters();
+  private final Set<Integer> isolated = ConcurrentHashMap.newKeySet();
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, false);
   private NettyServer server;
   private InetSocketAddress address;
 
@@ -77,6 +82,13 @@ class NettyServerTest {
   void stop() {
     if (server != null) {
       server.close();
+      // Every buffer has one owner, and each of them gave it back.
+      await()
+          .untilAsserted(
+              () -> {
+                assertThat(allocator.metric().usedDirectMemory()).isZero();
+                assertThat(allocator.metric().usedHeapMemory()).isZero();
+              });
     }
   }
 
@@ -115,7 +127,14 @@ class NettyServerTest {
                     ErrorCode.INCARNATION_MISMATCH, "broker 9 has another incarnation");
               }
             }));
-    server = new NettyServer(config, new Handlers(handlers.values()), counters, "test");
+    server =
+        new NettyServer(
+            config,
+            new Handlers(handlers.values()),
+            counters,
+            "test",
+            brokerId -> isolated.contains(brokerId),
+            allocator);
     address = server.start(ANY_PORT);
   }
 
@@ -127,6 +146,13 @@ class NettyServerTest {
 
   private static void answerEmpty(RequestContext request, Responder responder) {
     responder.respond(MetadataResponse.getDefaultInstance());
+  }
+
+  private static void respondWith(Responder responder, FetchSlice... slices) {
+    responder.respond(
+        FetchResponse.getDefaultInstance(),
+        List.of(slices),
+        () -> List.of(slices).forEach(FetchSlice::release));
   }
 
   private long gauge(String name) {
@@ -544,7 +570,7 @@ class NettyServerTest {
       other.send(ApiKind.METADATA, 1, MetadataRequest.getDefaultInstance());
       assertThat(other.read().correlation()).isEqualTo(1);
       assertThat(calls.get()).isEqualTo(served).isLessThan(40);
-      assertThat(gauge("fetch.response.bytes")).isLessThan((1 << 20) + 16L * responseBytes);
+      assertThat(gauge("network.out.bytes")).isLessThan((1 << 20) + 16L * responseBytes);
       for (int i = 0; i < requests; i++) {
         RawClient.Answer answer = slow.read();
         assertThat(answer.correlation()).isEqualTo(i);
@@ -552,7 +578,7 @@ class NettyServerTest {
       }
     }
     assertThat(calls).hasValue(requests);
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   @Test
@@ -742,6 +768,35 @@ class NettyServerTest {
   }
 
   @Test
+  void anIsolatedBrokerIsNeitherHeardNorAnswered() throws IOException {
+    List<Responder> parked = new CopyOnWriteArrayList<>();
+    handle(
+        ApiKind.RAFT,
+        (request, responder) -> {
+          if (request.frame().correlation() == 2) {
+            parked.add(responder);
+          } else {
+            responder.respond(RaftResponseHeader.getDefaultInstance());
+          }
+        });
+    start(config());
+    try (RawClient broker = new RawClient(address)) {
+      broker.peerHello("shop", 2);
+      broker.send(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance());
+      await().until(() -> parked.size() == 1);
+      isolated.add(2);
+      parked.get(0).respond(RaftResponseHeader.getDefaultInstance());
+      broker.send(ApiKind.RAFT, 3, RaftHeader.getDefaultInstance());
+      await().until(() -> gauge("net.bytes.in") > 0 && counters.requestCount(ApiKind.RAFT) == 1);
+      // What a broker waits for does not hold up the end of this one.
+      assertThat(server.drain(5_000)).isTrue();
+      isolated.clear();
+      broker.send(ApiKind.RAFT, 4, RaftHeader.getDefaultInstance());
+      assertThat(broker.read().correlation()).isIn(3, 4);
+    }
+  }
+
+  @Test
   void brokersThatDoNotBelongHereAreRefused() throws IOException {
     start(config());
     try (RawClient otherCluster = new RawClient(address);
@@ -780,9 +835,7 @@ class NettyServerTest {
         (request, responder) -> {
           int size = request.frame().correlation();
           try {
-            responder.respond(
-                FetchResponse.newBuilder().build(),
-                List.of(file.slice(100, size, 1 << 20, size), file.slice(2 << 20, size)));
+            respondWith(responder, file.slice(100, size, 1 << 20, size), file.slice(2 << 20, size));
           } catch (IOException failed) {
             throw new java.io.UncheckedIOException(failed);
           }
@@ -820,16 +873,16 @@ class NettyServerTest {
       }
       await().until(() -> parked.size() == 30);
       for (Responder responder : parked.subList(0, 20)) {
-        responder.respond(FetchResponse.getDefaultInstance(), List.of(file.slice(0, 1 << 20)));
+        respondWith(responder, file.slice(0, 1 << 20));
       }
       assertThat(file.openCount()).isEqualTo(1);
     }
     await().until(() -> server.connectionCount() == 0);
     for (Responder responder : parked.subList(20, 30)) {
-      responder.respond(FetchResponse.getDefaultInstance(), List.of(file.slice(0, 1 << 20)));
+      respondWith(responder, file.slice(0, 1 << 20));
     }
     await().until(() -> file.openCount() == 0);
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   @Test
@@ -841,9 +894,7 @@ class NettyServerTest {
         ApiKind.FETCH,
         (request, responder) -> {
           try {
-            responder.respond(
-                FetchResponse.getDefaultInstance(),
-                List.of(file.slice(99_000, request.frame().correlation())));
+            respondWith(responder, file.slice(99_000, request.frame().correlation()));
           } catch (IOException failed) {
             throw new java.io.UncheckedIOException(failed);
           }
@@ -856,7 +907,7 @@ class NettyServerTest {
       }
     }
     await().until(() -> file.openCount() == 0);
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   // ------------------------------------------------------------------------------ start and stop
@@ -919,7 +970,7 @@ class NettyServerTest {
       server.close();
     }
     parked.get(0).respond(ProduceResponse.getDefaultInstance());
-    await().until(() -> gauge("fetch.response.bytes") == 0);
+    await().until(() -> gauge("network.out.bytes") == 0);
   }
 
   @Test
@@ -931,7 +982,7 @@ class NettyServerTest {
         .contains(
             "net.connections",
             "network.in.bytes",
-            "fetch.response.bytes",
+            "network.out.bytes",
             "net.requests.PRODUCE",
             "net.closed.garbage",
             "net.errors");

@@ -16,6 +16,8 @@ import java.util.concurrent.CompletableFuture;
 /**
  * An idempotent client with up to five batches in flight, against a sequencer. It keeps to the
  * rules of the protocol and to nothing else: answers reach it in any order of batches, or never.
+ * Five are counted from the oldest batch without a certain answer, whether or not those behind it
+ * have theirs: the broker remembers the last five.
  */
 final class ProducerModel {
 
@@ -35,6 +37,9 @@ final class ProducerModel {
     final ByteBuffer bytes;
     Stage stage = Stage.NEW;
     boolean resume;
+
+    /** The broker does not know this producer: goes out again alone, and resumes. */
+    boolean mustResume;
 
     /** An attempt ended without a certain answer, so the batch may be stored. */
     boolean maybeStored;
@@ -57,21 +62,31 @@ final class ProducerModel {
   /** Copies of requests that a broken connection may still deliver. */
   private final Deque<Copy> stale = new ArrayDeque<>();
 
+  /**
+   * Nothing follows a resuming batch before its answer. Needed only where sequences wrap: sequence
+   * 0 behind a resuming batch that got lost would look like a start.
+   */
+  private final boolean resumesAlone;
+
   private int nextSequence;
 
   ProducerModel(SequencerFixture fixture, long producerId, int firstSequence) {
     this.fixture = fixture;
     this.producerId = producerId;
     this.nextSequence = firstSequence;
+    this.resumesAlone = firstSequence != 0;
   }
 
   // --------------------------------------------------------------------------------- actions
 
   /** Sends the first batch that waits, a new one if none does. */
   void send(boolean lostOnTheWay) {
+    if (resumesAlone && batches.stream().anyMatch(b -> b.resume && b.stage == Stage.IN_FLIGHT)) {
+      return;
+    }
     Sent next = firstWaiting();
     if (next == null) {
-      if (inFlight() == MAX_IN_FLIGHT) {
+      if (span() == MAX_IN_FLIGHT) {
         return;
       }
       next = new Sent(SequencerFixture.batch(producerId, nextSequence, RECORDS));
@@ -84,16 +99,18 @@ final class ProducerModel {
       }
       batches.add(next);
     }
-    if (inFlight() == MAX_IN_FLIGHT) {
-      return;
+    if (next.mustResume && !next.resume) {
+      if (inFlight() > 0) {
+        return;
+      }
+      next.resume = true;
     }
     next.stage = Stage.IN_FLIGHT;
     stale.addLast(new Copy(next.bytes, next.resume));
     if (stale.size() > 8) {
       stale.removeFirst();
     }
-    next.answer =
-        lostOnTheWay ? new CompletableFuture<>() : attempt(next.bytes, next.resume);
+    next.answer = lostOnTheWay ? new CompletableFuture<>() : attempt(next.bytes, next.resume);
   }
 
   private CompletableFuture<ProduceResult> attempt(ByteBuffer bytes, boolean resume) {
@@ -131,8 +148,7 @@ final class ProducerModel {
       }
       case UNKNOWN_PRODUCER -> {
         sent.stage = Stage.RETRY;
-        // Only the first unresolved batch may say it, and only when it is alone on its way.
-        sent.resume = firstWaiting() == sent && inFlight() == 0;
+        sent.mustResume = true;
       }
       default -> throw new AssertionError(sent.id + ": " + code + " " + result);
     }
@@ -173,15 +189,28 @@ final class ProducerModel {
     return (int) batches.stream().filter(b -> b.stage == Stage.IN_FLIGHT).count();
   }
 
-  private boolean nothingUnresolved() {
+  /** Batches from the oldest unresolved one on. */
+  private int span() {
+    for (int i = 0; i < batches.size(); i++) {
+      Stage stage = batches.get(i).stage;
+      if (stage == Stage.IN_FLIGHT || stage == Stage.RETRY) {
+        return batches.size() - i;
+      }
+    }
+    return 0;
+  }
+
+  boolean nothingUnresolved() {
     return inFlight() == 0 && firstWaiting() == null;
   }
 
   /** Resolves everything with a broker that works. */
   void finish() {
     for (int round = 0; round < 20 * (batches.size() + 1) && !nothingUnresolved(); round++) {
-      while (inFlight() < MAX_IN_FLIGHT && firstWaiting() != null) {
-        send(false);
+      for (int i = 0; i < MAX_IN_FLIGHT; i++) {
+        if (firstWaiting() != null) {
+          send(false);
+        }
       }
       fixture.raft.commitAll();
       for (int i = 0; i < MAX_IN_FLIGHT; i++) {

@@ -118,8 +118,7 @@ final class LaneState {
         return wait ? null : batch;
       }
     }
-    ProducerBatch oldest = unresolved.peekFirst();
-    if (oldest != null && (nextPlace - oldest.place >= maxInFlight || gapBefore != NO_GAP)) {
+    if (windowFull(maxInFlight) || gapBefore != NO_GAP && !unresolved.isEmpty()) {
       return null;
     }
     if (idFenced) {
@@ -147,6 +146,15 @@ final class LaneState {
     nextSequence = nextSequence + batch.recordCount() & SEQUENCE_MASK;
     unresolved.addLast(batch);
     return batch;
+  }
+
+  /**
+   * The broker remembers the last batches by count: the oldest undecided one must stay among them,
+   * also when later ones are decided before it.
+   */
+  private boolean windowFull(int maxInFlight) {
+    ProducerBatch oldest = unresolved.peekFirst();
+    return oldest != null && nextPlace - oldest.place >= maxInFlight;
   }
 
   /** Whether this batch must carry resume. */

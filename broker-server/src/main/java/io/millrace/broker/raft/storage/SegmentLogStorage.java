@@ -62,19 +62,21 @@ public final class SegmentLogStorage implements LogStorage {
     this.onFailure = onFailure;
   }
 
-  @Override
-  public boolean init(LogStorageOptions options) {
+  /**
+   * Reads the configuration entries that the log holds beyond the checkpoint. Done before the node
+   * starts, because JRaft hangs in its own shutdown when a storage fails to initialise.
+   */
+  public void load() throws IOException {
     long replayFrom = log.firstIndex();
     if (checkpoint != null) {
       checkpoint.getConfigurationsList().forEach(configurations::add);
       replayFrom = checkpoint.getIndex() + 1;
     }
-    try {
-      log.forEachControl(replayFrom, this::addIfConfiguration);
-    } catch (IOException | RuntimeException e) {
-      onFailure.accept(e);
-      return false;
-    }
+    log.forEachControl(replayFrom, this::addIfConfiguration);
+  }
+
+  @Override
+  public boolean init(LogStorageOptions options) {
     for (ConfigurationAt at : configurations.after(0)) {
       options.getConfigurationManager().add(GroupConfigurations.toJRaft(at));
     }
@@ -161,13 +163,12 @@ public final class SegmentLogStorage implements LogStorage {
       case ENTRY_TYPE_DATA -> entry.getData().duplicate();
       case ENTRY_TYPE_CONFIGURATION -> GroupConfigurations.toBatch(entry);
       default ->
-          throw new IllegalStateException("entry " + entry.getId() + " has type " + entry.getType());
+          throw new IllegalStateException(
+              "entry " + entry.getId() + " has type " + entry.getType());
     };
   }
 
-  /**
-   * Deletes nothing: JRaft only moves its own first index, and retention decides about files.
-   */
+  /** Deletes nothing: JRaft only moves its own first index, and retention decides about files. */
   @Override
   public boolean truncatePrefix(long firstIndexKept) {
     return true;
@@ -187,8 +188,8 @@ public final class SegmentLogStorage implements LogStorage {
   }
 
   /**
-   * Refused: JRaft drops a whole log only when a snapshot contradicts it, which here is damage to be
-   * looked at and never to be resolved by deleting.
+   * Refused: JRaft drops a whole log only when a snapshot contradicts it, which here is damage to
+   * be looked at and never to be resolved by deleting.
    */
   @Override
   public boolean reset(long nextLogIndex) {

@@ -49,6 +49,7 @@ final class PeerConnection {
   private static final int FIRST_PAUSE_MILLIS = 20;
   private static final int MAX_PAUSE_MILLIS = 500;
   private static final int PROTOCOL_VERSION = 1;
+
   /** Requests are small or bounded by the replicators' window; this only stops a runaway. */
   private static final int MAX_IN_FLIGHT = 65_536;
 
@@ -231,7 +232,8 @@ final class PeerConnection {
     }
   }
 
-  // ------------------------------------------------------------------ connecting, on the event loop
+  // ------------------------------------------------------------------ connecting, on the event
+  // loop
 
   private void connect() {
     if (state != State.DISCONNECTED) {

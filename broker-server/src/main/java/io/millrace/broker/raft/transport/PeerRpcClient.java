@@ -40,12 +40,15 @@ final class PeerRpcClient implements RpcClient {
 
   private PeerNetwork network;
   private GroupNodeOptions group;
+  private ReplicatorGroup replicators;
   private ReplicatorReconnector reconnector;
 
   @Override
   public boolean init(RpcOptions options) {
     group = (GroupNodeOptions) options;
     network = group.network();
+    reconnector = new ReplicatorReconnector(replicators, group.peers());
+    network.addConnectListener(reconnector);
     return true;
   }
 
@@ -72,9 +75,8 @@ final class PeerRpcClient implements RpcClient {
   }
 
   @Override
-  public void registerConnectEventListener(ReplicatorGroup replicators) {
-    reconnector = new ReplicatorReconnector(replicators, group.peers());
-    network.addConnectListener(reconnector);
+  public void registerConnectEventListener(ReplicatorGroup group) {
+    replicators = group; // Called before init.
   }
 
   @Override
@@ -117,18 +119,15 @@ final class PeerRpcClient implements RpcClient {
 
   @Override
   public void invokeAsync(
-      Endpoint endpoint,
-      Object request,
-      InvokeContext ctx,
-      InvokeCallback callback,
-      long timeoutMs)
+      Endpoint endpoint, Object request, InvokeContext ctx, InvokeCallback callback, long timeoutMs)
       throws RemotingException {
     RaftMessageType type = RaftMessageType.of(request);
     if (type == null) {
       throw new RemotingException(
           request.getClass().getSimpleName() + " is no message that brokers exchange");
     }
-    RaftHeader header = RaftHeader.newBuilder().setType(type.code()).setGroup(group.groupId()).build();
+    RaftHeader header =
+        RaftHeader.newBuilder().setType(type.code()).setGroup(group.groupId()).build();
     ByteBuf payload = RaftMessages.encode(PooledByteBufAllocator.DEFAULT, (Message) request);
     try {
       network.request(

@@ -1,0 +1,153 @@
+package io.millrace.broker;
+
+import com.alipay.sofa.jraft.core.State;
+import io.millrace.broker.api.BrokerStatusHandler;
+import io.millrace.broker.cluster.MetadataGroup;
+import io.millrace.broker.log.FsyncPolicy;
+import io.millrace.broker.log.PartitionLog;
+import io.millrace.broker.net.NettyServer;
+import io.millrace.broker.partition.FetchBudget;
+import io.millrace.broker.partition.Partition;
+import io.millrace.broker.partition.PartitionEnvironment;
+import io.millrace.broker.raft.Replica;
+import io.millrace.broker.raft.Replicas;
+import io.millrace.broker.raft.message.StoredHealth;
+import io.millrace.protocol.message.Gauge;
+import io.millrace.protocol.message.ReplicaHealth;
+import io.millrace.protocol.message.ReplicaRole;
+import io.millrace.protocol.message.ReplicaStatus;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * What a broker says of itself and its replicas.
+ *
+ * <p>Threads: any; takes locks of the Raft nodes, so not for event loops.
+ */
+final class StatusReport implements BrokerStatusHandler.Source {
+
+  private final MetadataGroup metadataGroup;
+  private final Replicas replicas;
+  private final LocalPartitions partitions;
+  private final PartitionEnvironment environment;
+  private final FetchBudget fetchBudget;
+  private final Supplier<NettyServer> server;
+
+  StatusReport(
+      MetadataGroup metadataGroup,
+      Replicas replicas,
+      LocalPartitions partitions,
+      PartitionEnvironment environment,
+      FetchBudget fetchBudget,
+      Supplier<NettyServer> server) {
+    this.metadataGroup = metadataGroup;
+    this.replicas = replicas;
+    this.partitions = partitions;
+    this.environment = environment;
+    this.fetchBudget = fetchBudget;
+    this.server = server;
+  }
+
+  @Override
+  public int metadataLeader() {
+    return metadataGroup.leader();
+  }
+
+  @Override
+  public List<ReplicaStatus> replicas() {
+    List<ReplicaStatus> all = new ArrayList<>();
+    for (Replicas.View view : replicas.views()) {
+      all.add(describe(view));
+    }
+    all.sort(
+        Comparator.comparing(ReplicaStatus::getTopic)
+            .thenComparingInt(ReplicaStatus::getPartition));
+    return all;
+  }
+
+  private ReplicaStatus describe(Replicas.View view) {
+    ReplicaStatus.Builder status =
+        ReplicaStatus.newBuilder()
+            .setGroup(view.spec().name())
+            .setPartition(view.spec().identity().partition())
+            .setHealth(health(view.health()))
+            .setReason(view.reason())
+            .setFsync(fsync(view.spec().logConfig().fsync()));
+    String topic = partitions.topicOf(view.spec().name());
+    if (topic != null) {
+      status.setTopic(topic);
+    }
+    Replica running = view.running();
+    if (running != null) {
+      PartitionLog log = running.log();
+      status
+          .setRole(role(running.nodeState()))
+          .setTerm(running.term())
+          .setLeader(running.leader())
+          .setFirstIndex(log.firstIndex())
+          .setLastIndex(log.lastIndex())
+          .setAppliedIndex(running.appliedIndex())
+          .setLogStart(log.logStart())
+          .setLogEnd(log.logEnd())
+          .setBytes(log.sizeBytes())
+          .setSegments(log.segmentCount())
+          .setRecovery(log.recovery().oneLine());
+      Partition partition = partitions.byGroup(view.spec().name());
+      if (partition != null) {
+        status
+            .setLogStart(partition.logStart())
+            .setCommittedEnd(partition.committedEnd())
+            .setReadableEnd(partition.readableEnd());
+      }
+    }
+    return status.build();
+  }
+
+  private static ReplicaHealth health(StoredHealth health) {
+    return switch (health) {
+      case STORED_NO_LEAD -> ReplicaHealth.HEALTH_NO_LEAD;
+      case STORED_NO_VOTE -> ReplicaHealth.HEALTH_NO_VOTE;
+      case STORED_REPLACED -> ReplicaHealth.HEALTH_REPLACED;
+      default -> ReplicaHealth.HEALTH_OK;
+    };
+  }
+
+  private static io.millrace.protocol.message.FsyncPolicy fsync(FsyncPolicy policy) {
+    return switch (policy) {
+      case ALWAYS -> io.millrace.protocol.message.FsyncPolicy.FSYNC_ALWAYS;
+      case INTERVAL -> io.millrace.protocol.message.FsyncPolicy.FSYNC_INTERVAL;
+      case OS -> io.millrace.protocol.message.FsyncPolicy.FSYNC_OS;
+    };
+  }
+
+  private static ReplicaRole role(State state) {
+    return switch (state) {
+      case STATE_LEADER, STATE_TRANSFERRING -> ReplicaRole.ROLE_LEADER;
+      case STATE_CANDIDATE -> ReplicaRole.ROLE_CANDIDATE;
+      case STATE_FOLLOWER -> ReplicaRole.ROLE_FOLLOWER;
+      case STATE_ERROR -> ReplicaRole.ROLE_ERROR;
+      default -> ReplicaRole.ROLE_NONE;
+    };
+  }
+
+  @Override
+  public List<Gauge> gauges() {
+    List<Gauge> gauges = new ArrayList<>(server.get().gauges());
+    gauges.add(
+        gauge(
+            "append.inflight.bytes",
+            environment.appendBudget().usedBytes(),
+            environment.appendBudget().limitBytes()));
+    gauges.add(
+        gauge("fetch.response.bytes", fetchBudget.responseBytes(), fetchBudget.maxResponseBytes()));
+    gauges.add(gauge("fetch.waiting", fetchBudget.waiting(), fetchBudget.maxWaiting()));
+    environment.counters().snapshot().forEach((name, value) -> gauges.add(gauge(name, value, 0)));
+    return gauges;
+  }
+
+  private static Gauge gauge(String name, long used, long limit) {
+    return Gauge.newBuilder().setName(name).setUsed(used).setLimit(limit).build();
+  }
+}

@@ -1,0 +1,64 @@
+package io.millrace.broker.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** AckedNeverLost and OffsetsDense, through crashes at random moments. */
+@Timeout(120)
+class PartitionLogSimulationTest {
+
+  private static final int ALWAYS_SEEDS = 1200;
+  private static final int OTHER_SEEDS = 300;
+  private static final int CRASHES = 5;
+  private static final int STEPS = 12;
+
+  @ParameterizedTest
+  @EnumSource(FsyncPolicy.class)
+  void survivesCrashes(FsyncPolicy fsync) {
+    int seeds = fsync == FsyncPolicy.ALWAYS ? ALWAYS_SEEDS : OTHER_SEEDS;
+    for (long seed = 1; seed <= seeds; seed++) {
+      run(fsync, seed);
+    }
+  }
+
+  private static void run(FsyncPolicy fsync, long seed) {
+    try {
+      LogScript script = new LogScript(seed, fsync, 1024 << (seed % 4));
+      script.open();
+      for (int crash = 0; crash < CRASHES; crash++) {
+        switch (script.random.nextInt(6)) {
+          case 0 -> script.disk.failSync(1 + script.random.nextInt(12));
+          case 1 -> script.disk.failWrite(1 + script.random.nextInt(40));
+          case 2 -> {}
+          default -> script.disk.killAfter(1 + script.random.nextInt(60));
+        }
+        try {
+          for (int i = 0; i < STEPS; i++) {
+            script.step(script.random.nextInt(100));
+          }
+        } catch (LogFailedException e) {
+          assertThat(script.log.failed()).isTrue();
+        } catch (IOException e) {
+          assertThat(script.disk.isDead()).as("failed alive: %s", e).isTrue();
+        }
+        script.crashAndRecover(script.random.nextBoolean());
+      }
+      script.close();
+      script.open();
+      script.model.check(script.log, script.random);
+      script.close();
+    } catch (IOException | RuntimeException | AssertionError e) {
+      throw new AssertionError("seed " + seed + ", fsync " + fsync + ": " + e.getMessage(), e);
+    }
+  }
+
+  @Test
+  void namedRegressions() {
+    run(FsyncPolicy.ALWAYS, 1);
+  }
+}

@@ -1,0 +1,288 @@
+package io.millrace.tools.local;
+
+import io.millrace.tools.CommandFailure;
+import io.millrace.tools.ConnectOptions;
+import io.millrace.tools.ExitCodes;
+import io.millrace.tools.MillraceCommand;
+import io.millrace.tools.Quantities;
+import io.millrace.tools.UsageFailure;
+import io.millrace.tools.Words;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code millrace cluster ...}: brokers on this machine, each a process of its own. */
+@Command(
+    name = "cluster",
+    description = "Run brokers on this machine, each as a process of its own.",
+    subcommands = {
+      ClusterCommand.Up.class,
+      ClusterCommand.Down.class,
+      ClusterCommand.Status.class,
+      ClusterCommand.Kill.class,
+      ClusterCommand.Start.class,
+      ClusterCommand.Pause.class,
+      ClusterCommand.Resume.class,
+      ClusterCommand.Wipe.class
+    })
+public final class ClusterCommand implements Runnable {
+  private static final String START_LIMIT = "60s";
+  private static final String STOP_LIMIT = "30s";
+
+  @Spec private CommandSpec spec;
+
+  @Override
+  public void run() {
+    throw new ParameterException(spec.commandLine(), "a command is missing after 'cluster'");
+  }
+
+  /** The home is that of the root's options, read when the command runs. */
+  private abstract static class Local implements Callable<Integer> {
+    final MillraceCommand root;
+
+    Local(MillraceCommand root) {
+      this.root = root;
+    }
+
+    LocalCluster cluster() {
+      return LocalCluster.open(root.home());
+    }
+
+    void say(String sentence) {
+      root.progress().step(sentence);
+    }
+  }
+
+  /** A command about one broker. */
+  private abstract static class OneBroker extends Local {
+    @Parameters(paramLabel = "N", description = "Number of the broker, as in cluster status")
+    int broker;
+
+    OneBroker(MillraceCommand root) {
+      super(root);
+    }
+  }
+
+  @Command(
+      name = "up",
+      description = {
+        "Start the cluster of --home, or make one there, and wait until it serves.",
+        "Brokers that run already are left alone."
+      })
+  static final class Up extends Local {
+    @Option(names = "--brokers", paramLabel = "N", description = "1, 3 or 5. Default: 3")
+    private Integer brokers;
+
+    @Option(
+        names = "--base-port",
+        paramLabel = "PORT",
+        description = "Port of broker 1; the others take the ports after it. Default: 19801")
+    private Integer basePort;
+
+    @Option(
+        names = "--host",
+        paramLabel = "ADDRESS",
+        description = "Address that the brokers listen on. Default: 127.0.0.1")
+    private String host;
+
+    @Option(
+        names = "--heap",
+        paramLabel = "SIZE",
+        description = "Heap of each broker, as Java's -Xmx. Default: 512m")
+    private String heap;
+
+    @Option(
+        names = "--java-option",
+        paramLabel = "OPTION",
+        description = "Further option of the brokers' Java; may be repeated")
+    private List<String> javaOptions = List.of();
+
+    @Option(
+        names = "--timeout",
+        paramLabel = "TIME",
+        defaultValue = START_LIMIT,
+        converter = Quantities.DurationConverter.class,
+        description = "How long the start may take. Default: ${DEFAULT-VALUE}")
+    private Duration timeout;
+
+    Up(MillraceCommand root) {
+      super(root);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+      if (brokers != null && brokers != 1 && brokers != 3 && brokers != 5) {
+        throw new UsageFailure("--brokers " + brokers + ": a cluster has 1, 3 or 5 brokers");
+      }
+      if (heap != null && !heap.matches("\\d{1,9}[kKmMgG]?")) {
+        throw new UsageFailure("--heap '" + heap + "' is not a heap size; write it as 512m or 2g");
+      }
+      LocalCluster cluster =
+          LocalCluster.openOrCreate(
+              root.home(), new LocalCluster.Plan(brokers, basePort, host, heap, javaOptions));
+      cluster.up(timeout, root.progress());
+      var fields = new LinkedHashMap<String, Object>();
+      fields.put("clusterId", cluster.file().clusterId());
+      fields.put("brokers", cluster.file().brokers().size());
+      fields.put("bootstrap", String.join(",", cluster.file().addresses()));
+      fields.put("home", cluster.home().directory().toString());
+      root.output().fields(fields);
+      return ExitCodes.OK;
+    }
+  }
+
+  @Command(
+      name = "down",
+      description = "Stop all brokers cleanly: they hand over what they lead, then end.")
+  static final class Down extends Local {
+    @Option(
+        names = "--timeout",
+        paramLabel = "TIME",
+        defaultValue = STOP_LIMIT,
+        converter = Quantities.DurationConverter.class,
+        description =
+            "After this time a broker that still runs is killed; that loses nothing that was"
+                + " acknowledged. Default: ${DEFAULT-VALUE}")
+    private Duration timeout;
+
+    Down(MillraceCommand root) {
+      super(root);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+      List<Integer> killed = cluster().down(timeout, root.progress());
+      if (killed.isEmpty()) {
+        say("the cluster is down");
+        return ExitCodes.OK;
+      }
+      throw new CommandFailure(
+          "the cluster is down, but "
+              + (killed.size() == 1 ? "broker " : "brokers ")
+              + String.join(", ", killed.stream().map(String::valueOf).toList())
+              + " did not stop in "
+              + Words.millis(timeout.toMillis())
+              + " and had to be killed");
+    }
+  }
+
+  @Command(name = "kill", description = "End a broker at once (SIGKILL), as a crash would.")
+  static final class Kill extends OneBroker {
+    Kill(MillraceCommand root) {
+      super(root);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+      cluster().kill(broker);
+      say("broker " + broker + " killed; start it again with: millrace cluster start " + broker);
+      return ExitCodes.OK;
+    }
+  }
+
+  @Command(name = "start", description = "Start a broker that does not run, and wait for it.")
+  static final class Start extends OneBroker {
+    @Option(
+        names = "--timeout",
+        paramLabel = "TIME",
+        defaultValue = START_LIMIT,
+        converter = Quantities.DurationConverter.class,
+        description = "How long the start may take. Default: ${DEFAULT-VALUE}")
+    private Duration timeout;
+
+    Start(MillraceCommand root) {
+      super(root);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+      cluster().start(broker, timeout, root.progress());
+      return ExitCodes.OK;
+    }
+  }
+
+  @Command(name = "pause", description = "Freeze a broker (SIGSTOP), as a long pause would.")
+  static final class Pause extends OneBroker {
+    Pause(MillraceCommand root) {
+      super(root);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+      cluster().broker(broker).pause();
+      say("broker " + broker + " paused; let it go on with: millrace cluster resume " + broker);
+      return ExitCodes.OK;
+    }
+  }
+
+  @Command(name = "resume", description = "Let a paused broker go on (SIGCONT).")
+  static final class Resume extends OneBroker {
+    Resume(MillraceCommand root) {
+      super(root);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+      cluster().broker(broker).resume();
+      say("broker " + broker + " goes on");
+      return ExitCodes.OK;
+    }
+  }
+
+  @Command(
+      name = "wipe",
+      description = "Empty the directory of a stopped broker. Refused while it holds replicas.")
+  static final class Wipe extends OneBroker {
+    Wipe(MillraceCommand root) {
+      super(root);
+    }
+
+    @Override
+    public Integer call() throws IOException {
+      cluster().wipe(broker);
+      say("broker " + broker + " is empty; it is made anew by: millrace cluster start " + broker);
+      return ExitCodes.OK;
+    }
+  }
+
+  @Command(
+      name = "status",
+      description = {
+        "Show brokers and partitions, as the brokers themselves report them.",
+        "Exit code 1 when a broker is not reachable or a partition is not healthy."
+      })
+  static final class Status extends Local {
+    private static final Duration ANSWER_LIMIT = Duration.ofSeconds(2);
+
+    Status(MillraceCommand root) {
+      super(root);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+      LocalCluster cluster = cluster();
+      ClusterView view;
+      var survey = new ClusterSurvey(cluster);
+      if (survey.anyRunning()) {
+        try (var client = ConnectOptions.connect(survey.runningAddresses(), ANSWER_LIMIT)) {
+          view = survey.ask(client.admin(), ANSWER_LIMIT);
+        }
+      } else {
+        view = survey.withoutAnswers();
+      }
+      var fields = new LinkedHashMap<String, Object>();
+      fields.put("brokers", view.brokerRows());
+      fields.put("partitions", view.partitionRows());
+      root.output().fields(fields);
+      return view.healthy() ? ExitCodes.OK : ExitCodes.FAILED;
+    }
+  }
+}

@@ -1,0 +1,204 @@
+package io.millrace.tools.local;
+
+import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.ReplicaHealth;
+import io.millrace.protocol.message.ReplicaRole;
+import io.millrace.protocol.message.ReplicaStatus;
+import io.millrace.tools.Output.Rows;
+import io.millrace.tools.Words;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * What the brokers of a cluster report, put side by side: who leads what, how far each partition
+ * is, and what is wrong with it. Pure: made from reports, asks nobody.
+ */
+final class ClusterView {
+  private static final String METADATA_GROUP = "(metadata)";
+
+  /**
+   * A broker and what it said; {@code report} is null when it did not answer, {@code why} then
+   * says.
+   */
+  record BrokerReport(
+      int id,
+      String address,
+      String state,
+      Long pid,
+      Long uptimeMillis,
+      BrokerStatusResponse report,
+      String why) {}
+
+  /** A Raft group: a partition, or with an empty topic the metadata. */
+  record Group(String topic, int partition) implements Comparable<Group> {
+    private static final Comparator<Group> ORDER =
+        Comparator.comparing(Group::topic).thenComparingInt(Group::partition);
+
+    @Override
+    public int compareTo(Group other) {
+      return ORDER.compare(this, other);
+    }
+
+    boolean isMetadata() {
+      return topic.isEmpty();
+    }
+
+    String name() {
+      return isMetadata() ? METADATA_GROUP : topic;
+    }
+  }
+
+  private record Replica(int broker, ReplicaStatus status) {}
+
+  private final List<BrokerReport> brokers;
+  private final Map<Group, List<Replica>> replicas = new TreeMap<>();
+  private final Map<Group, Set<Integer>> assigned;
+
+  /**
+   * @param assigned the brokers that should hold each group; groups that are not in it are judged
+   *     by the reports alone
+   */
+  ClusterView(List<BrokerReport> brokers, Map<Group, Set<Integer>> assigned) {
+    this.brokers = List.copyOf(brokers);
+    this.assigned = new TreeMap<>(assigned);
+    for (BrokerReport broker : brokers) {
+      if (broker.report() != null) {
+        for (ReplicaStatus status : broker.report().getReplicasList()) {
+          replicas
+              .computeIfAbsent(
+                  new Group(status.getTopic(), status.getPartition()), group -> new ArrayList<>())
+              .add(new Replica(broker.id(), status));
+        }
+      }
+    }
+    for (Group group : assigned.keySet()) {
+      replicas.computeIfAbsent(group, each -> new ArrayList<>());
+    }
+  }
+
+  Rows brokerRows() {
+    var rows =
+        new Rows(
+            List.of("broker", "state", "address", "pid", "uptime", "replicas", "leads", "note"));
+    for (BrokerReport broker : brokers) {
+      BrokerStatusResponse report = broker.report();
+      rows.add(
+          broker.id(),
+          broker.state(),
+          broker.address(),
+          broker.pid(),
+          broker.uptimeMillis() == null ? null : Words.millis(broker.uptimeMillis()),
+          report == null ? null : report.getReplicasCount(),
+          report == null
+              ? null
+              : report.getReplicasList().stream()
+                  .filter(replica -> replica.getRole() == ReplicaRole.ROLE_LEADER)
+                  .count(),
+          broker.why());
+    }
+    return rows;
+  }
+
+  Rows partitionRows() {
+    var rows =
+        new Rows(
+            List.of(
+                "topic",
+                "partition",
+                "leader",
+                "term",
+                "replicas",
+                "logEnd",
+                "committedEnd",
+                "lag",
+                "health"));
+    replicas.forEach(
+        (group, held) -> {
+          Replica leader = leaderOf(held);
+          List<String> problems = problems(group, held, leader);
+          rows.add(
+              group.name(),
+              group.partition(),
+              leader == null ? null : leader.broker(),
+              held.stream().mapToLong(replica -> replica.status().getTerm()).max().orElse(0),
+              new ArrayList<>(holders(group, held)),
+              leader == null || group.isMetadata() ? null : leader.status().getLogEnd(),
+              leader == null || group.isMetadata() ? null : leader.status().getCommittedEnd(),
+              leader == null ? null : lag(held, leader),
+              problems.isEmpty() ? "ok" : String.join("; ", problems));
+        });
+    return rows;
+  }
+
+  /** True when every broker answered and no partition has a problem. */
+  boolean healthy() {
+    return brokers.stream().allMatch(broker -> broker.report() != null)
+        && replicas.entrySet().stream()
+            .allMatch(
+                entry ->
+                    problems(entry.getKey(), entry.getValue(), leaderOf(entry.getValue()))
+                        .isEmpty());
+  }
+
+  /** The leader of the newest term: a deposed one may not have noticed yet. */
+  private static Replica leaderOf(List<Replica> held) {
+    return held.stream()
+        .filter(replica -> replica.status().getRole() == ReplicaRole.ROLE_LEADER)
+        .max(Comparator.comparingLong(replica -> replica.status().getTerm()))
+        .orElse(null);
+  }
+
+  /** Raft entries that the slowest reporting replica has not got yet. */
+  private static long lag(List<Replica> held, Replica leader) {
+    long slowest =
+        held.stream()
+            .mapToLong(replica -> replica.status().getLastIndex())
+            .min()
+            .orElse(leader.status().getLastIndex());
+    return Math.max(0, leader.status().getLastIndex() - slowest);
+  }
+
+  private Set<Integer> holders(Group group, List<Replica> held) {
+    var holders = new TreeSet<Integer>(assigned.getOrDefault(group, Set.of()));
+    held.forEach(replica -> holders.add(replica.broker()));
+    return holders;
+  }
+
+  private List<String> problems(Group group, List<Replica> held, Replica leader) {
+    var problems = new ArrayList<String>();
+    if (leader == null) {
+      problems.add("no leader");
+    }
+    for (int holder : holders(group, held)) {
+      Replica replica =
+          held.stream().filter(each -> each.broker() == holder).findFirst().orElse(null);
+      if (replica == null) {
+        boolean answered =
+            brokers.stream().anyMatch(each -> each.id() == holder && each.report() != null);
+        problems.add("broker " + holder + (answered ? " has not started it" : " does not answer"));
+        continue;
+      }
+      ReplicaStatus status = replica.status();
+      if (status.getHealth() != ReplicaHealth.HEALTH_OK) {
+        problems.add(
+            "broker "
+                + holder
+                + " "
+                + status.getHealth().name().replace("HEALTH_", "")
+                + (status.getReason().isEmpty() ? "" : " (" + status.getReason() + ")"));
+      } else if (status.getRole() == ReplicaRole.ROLE_ERROR) {
+        problems.add(
+            "broker "
+                + holder
+                + " stopped on an error"
+                + (status.getReason().isEmpty() ? "" : " (" + status.getReason() + ")"));
+      }
+    }
+    return problems;
+  }
+}

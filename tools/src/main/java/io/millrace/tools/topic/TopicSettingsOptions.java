@@ -1,0 +1,113 @@
+package io.millrace.tools.topic;
+
+import io.millrace.client.FsyncPolicy;
+import io.millrace.client.TopicDescription;
+import io.millrace.client.TopicSpec;
+import io.millrace.tools.CommandFailure;
+import io.millrace.tools.Quantities;
+import io.millrace.tools.Words;
+import java.time.Duration;
+import picocli.CommandLine.Option;
+
+/**
+ * Settings of a topic to be created. What is not said is left to the cluster's defaults; limits are
+ * checked by the cluster, which names them.
+ */
+public final class TopicSettingsOptions {
+  /** The policies by the words that users type. */
+  enum Fsync {
+    always(FsyncPolicy.ALWAYS),
+    interval(FsyncPolicy.INTERVAL),
+    os(FsyncPolicy.OS);
+
+    private final FsyncPolicy policy;
+
+    Fsync(FsyncPolicy policy) {
+      this.policy = policy;
+    }
+  }
+
+  @Option(
+      names = "--partitions",
+      paramLabel = "N",
+      description = "Number of partitions. Default: the cluster's")
+  private int partitions;
+
+  @Option(
+      names = "--replicas",
+      paramLabel = "N",
+      description = "Copies of each partition: 1, 3 or 5. Default: the cluster's")
+  private int replicas;
+
+  @Option(
+      names = "--fsync",
+      paramLabel = "POLICY",
+      description = {
+        "When a record is acknowledged: ${COMPLETION-CANDIDATES}. always: on disk on a majority;",
+        "interval, os: written on a majority, on disk later. Default: always"
+      })
+  private Fsync fsync;
+
+  @Option(
+      names = "--fsync-interval",
+      paramLabel = "TIME",
+      converter = Quantities.DurationConverter.class,
+      description = "With --fsync interval: the longest time between two syncs")
+  private Duration fsyncInterval;
+
+  @Option(
+      names = "--segment-bytes",
+      paramLabel = "SIZE",
+      converter = Quantities.BytesConverter.class,
+      description = "Size at which a new segment file is begun")
+  private Long segmentBytes;
+
+  @Option(
+      names = "--max-record-bytes",
+      paramLabel = "SIZE",
+      converter = Quantities.BytesConverter.class,
+      description = "Largest record that is accepted. Default: 1 MiB")
+  private Long maxRecordBytes;
+
+  public TopicSpec spec(String topic) {
+    return spec(topic, partitions, replicas);
+  }
+
+  /** With these counts where the user gave none. */
+  public TopicSpec spec(String topic, int defaultPartitions, int defaultReplicas) {
+    return new TopicSpec(
+        topic,
+        partitions == 0 ? defaultPartitions : partitions,
+        replicas == 0 ? defaultReplicas : replicas,
+        fsync == null ? null : fsync.policy,
+        fsyncInterval == null ? 0 : Math.toIntExact(fsyncInterval.toMillis()),
+        segmentBytes == null ? 0 : segmentBytes,
+        maxRecordBytes == null ? 0 : Math.toIntExact(maxRecordBytes));
+  }
+
+  /**
+   * A topic that exists must be as the options say, or a measurement would be of something else.
+   */
+  public void requireSame(TopicDescription topic) {
+    require(partitions == 0 || partitions == topic.partitions().size(), topic, "--partitions");
+    require(replicas == 0 || replicas == topic.replicas(), topic, "--replicas");
+    require(fsync == null || fsync.policy == topic.fsync(), topic, "--fsync");
+  }
+
+  private static void require(boolean same, TopicDescription topic, String option) {
+    if (!same) {
+      throw new CommandFailure(
+          "topic "
+              + topic.name()
+              + " exists with "
+              + topic.partitions().size()
+              + " partitions, "
+              + topic.replicas()
+              + " replicas and fsync "
+              + Words.of(topic.fsync())
+              + ", which is not what "
+              + option
+              + " says; leave the option out or use another topic");
+    }
+  }
+}

@@ -1,0 +1,147 @@
+package io.millrace.tools;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Bad input ends in one line and the right exit code, and nothing is done. */
+@Timeout(60)
+class CommandLineTest {
+  @TempDir private Path home;
+  private TestTerminal terminal;
+
+  @BeforeEach
+  void terminal() {
+    terminal = new TestTerminal(home.resolve("cluster"));
+  }
+
+  static List<Arguments> wrongCommandLines() {
+    return List.of(
+        Arguments.of("", "a command is missing"),
+        Arguments.of("produc t", "did you mean produce"),
+        Arguments.of("produce", "Missing required parameter: 'TOPIC'"),
+        Arguments.of("produce t --fil x", "did you mean --file?"),
+        Arguments.of("produce t --output xml", "expected one of [table, json, plain]"),
+        Arguments.of("produce t --compression brotli", "none, gzip, snappy, lz4, zstd"),
+        Arguments.of("produce t --header novalue", "--header 'novalue' is not KEY=VALUE"),
+        Arguments.of("produce t --batch-bytes lots", "'lots' is not a size"),
+        Arguments.of("produce t --batch-bytes 2m --buffer-bytes 1m", "is below --batch-bytes"),
+        Arguments.of("produce t --linger 5", "'5' is not a duration"),
+        Arguments.of("produce t --bootstrap nowhere", "'nowhere' is not host:port"),
+        Arguments.of("produce t --bootstrap host:99999", "'host:99999' is not host:port"),
+        Arguments.of("consume t --from yesterday", "--from 'yesterday' is not earliest"),
+        Arguments.of("consume t --format nothing", "--format 'nothing' is not value"),
+        Arguments.of("consume t --format %x", "%x is not known; use %k key"),
+        Arguments.of("consume t --max -1", "--max -1 is below 0"),
+        Arguments.of("load --keys 0", "--keys 0 is below 1"),
+        Arguments.of("load --rate -5", "--rate -5.0 is below 0"),
+        Arguments.of("bench produce --warm-up 1", "--warm-up 1.0 is not in 0 to below 1"),
+        Arguments.of("bench", "a command is missing after 'bench'"),
+        Arguments.of("topic", "a command is missing after 'topic'"),
+        Arguments.of("cluster start one", "'one' is not an int"),
+        Arguments.of("cluster up --brokers 2", "--brokers 2: a cluster has 1, 3 or 5 brokers"),
+        Arguments.of("cluster up --heap big", "--heap 'big' is not a heap size"),
+        Arguments.of("topic create bad!name", "'!' at position 3"),
+        Arguments.of("quickstart --lines 5", "--lines 5 is too few"));
+  }
+
+  @ParameterizedTest(name = "millrace {0}")
+  @MethodSource("wrongCommandLines")
+  void isExitCodeTwoAndOneLine(String line, String expected) {
+    TestTerminal.Finished finished = terminal.run(line.isEmpty() ? new String[0] : line.split(" "));
+
+    assertThat(finished.exitCode()).isEqualTo(ExitCodes.USAGE);
+    assertThat(finished.errorLines()).hasSize(1);
+    assertThat(finished.err()).startsWith("millrace: ").contains(expected);
+    assertThat(finished.out()).isEmpty();
+    assertThat(home.resolve("cluster")).doesNotExist();
+  }
+
+  static List<Arguments> withoutACluster() {
+    return List.of(
+        Arguments.of("cluster status", "there is no cluster in"),
+        Arguments.of("cluster down", "start one with: millrace cluster up"),
+        Arguments.of("cluster kill 1", "there is no cluster in"),
+        Arguments.of("broker start --config nowhere.properties", "there is no such file"),
+        Arguments.of(
+            "broker format --config nowhere.properties", "no such file: nowhere.properties"),
+        Arguments.of("produce t --file nowhere.txt", "--file nowhere.txt can not be read"));
+  }
+
+  @ParameterizedTest(name = "millrace {0}")
+  @MethodSource("withoutACluster")
+  void isExitCodeOneAndOneLine(String line, String expected) {
+    TestTerminal.Finished finished = terminal.run(line.split(" "));
+
+    assertThat(finished.exitCode()).isEqualTo(ExitCodes.FAILED);
+    assertThat(finished.errorLines()).hasSize(1);
+    assertThat(finished.err()).startsWith("millrace: ").contains(expected);
+    assertThat(finished.out()).isEmpty();
+  }
+
+  @Test
+  void unreachableBrokersAreNamed() throws IOException {
+    int port;
+    try (var socket = new ServerSocket(0)) {
+      port = socket.getLocalPort();
+    }
+
+    TestTerminal.Finished finished =
+        terminal.run(
+            "topic", "list", "--bootstrap", "127.0.0.1:" + port, "--request-timeout", "500ms");
+
+    assertThat(finished.exitCode()).isEqualTo(ExitCodes.FAILED);
+    assertThat(finished.errorLines()).hasSize(1);
+    assertThat(finished.err()).contains("127.0.0.1:" + port);
+  }
+
+  @Test
+  void aDamagedClusterFileIsNamed() throws IOException {
+    Path file = home.resolve("cluster/cluster.json");
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, "{ not json");
+
+    TestTerminal.Finished finished = terminal.run("cluster", "status");
+
+    assertThat(finished.exitCode()).isEqualTo(ExitCodes.FAILED);
+    assertThat(finished.errorLines()).hasSize(1);
+    assertThat(finished.err()).contains(file + " can not be used: it is not JSON");
+  }
+
+  @Test
+  void helpIsExitCodeZeroAndOnStandardOutput() {
+    TestTerminal.Finished finished = terminal.run("produce", "--help");
+
+    assertThat(finished.exitCode()).isEqualTo(ExitCodes.OK);
+    assertThat(finished.out()).contains("Usage: millrace produce", "--key-separator=TEXT");
+    assertThat(finished.err()).isEmpty();
+  }
+
+  @Test
+  void versionNamesTheJava() {
+    TestTerminal.Finished finished = terminal.run("--version");
+
+    assertThat(finished.exitCode()).isEqualTo(ExitCodes.OK);
+    assertThat(finished.out()).startsWith("millrace ").contains("Java ");
+  }
+
+  @Test
+  void bootstrapOfTheEnvironmentIsChecked() {
+    TestTerminal.Finished finished =
+        terminal.with("MILLRACE_BOOTSTRAP", "nowhere").run("topic", "list");
+
+    assertThat(finished.exitCode()).isEqualTo(ExitCodes.USAGE);
+    assertThat(finished.err()).contains("MILLRACE_BOOTSTRAP: 'nowhere' is not host:port");
+  }
+}

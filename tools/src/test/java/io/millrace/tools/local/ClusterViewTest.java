@@ -1,0 +1,134 @@
+package io.millrace.tools.local;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.ReplicaHealth;
+import io.millrace.protocol.message.ReplicaRole;
+import io.millrace.protocol.message.ReplicaStatus;
+import io.millrace.tools.local.ClusterView.BrokerReport;
+import io.millrace.tools.local.ClusterView.Group;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class ClusterViewTest {
+  private static final Map<Group, Set<Integer>> ASSIGNED =
+      Map.of(new Group("orders", 0), Set.of(1, 2, 3));
+
+  private static ReplicaStatus.Builder replica(ReplicaRole role, long term, long lastIndex) {
+    return ReplicaStatus.newBuilder()
+        .setTopic("orders")
+        .setHealth(ReplicaHealth.HEALTH_OK)
+        .setRole(role)
+        .setTerm(term)
+        .setLastIndex(lastIndex)
+        .setLogEnd(lastIndex * 10)
+        .setCommittedEnd(lastIndex * 10 - 5);
+  }
+
+  private static BrokerReport broker(int id, ReplicaStatus.Builder replica) {
+    return new BrokerReport(
+        id,
+        "h:" + id,
+        "running",
+        100L + id,
+        61_000L,
+        BrokerStatusResponse.newBuilder().addReplicas(replica).build(),
+        null);
+  }
+
+  private static BrokerReport silent(int id) {
+    return new BrokerReport(id, "h:" + id, "down", null, null, null, "start it");
+  }
+
+  private static List<Object> only(ClusterView view) {
+    assertThat(view.partitionRows().lines()).hasSize(1);
+    return view.partitionRows().lines().get(0);
+  }
+
+  @Test
+  void aHealthyPartition() {
+    var view =
+        new ClusterView(
+            List.of(
+                broker(1, replica(ReplicaRole.ROLE_FOLLOWER, 4, 7)),
+                broker(2, replica(ReplicaRole.ROLE_LEADER, 4, 9)),
+                broker(3, replica(ReplicaRole.ROLE_FOLLOWER, 4, 9))),
+            ASSIGNED);
+
+    assertThat(only(view))
+        .containsExactly("orders", 0, 2, 4L, List.of(1, 2, 3), 90L, 85L, 2L, "ok");
+    assertThat(view.healthy()).isTrue();
+    assertThat(view.brokerRows().lines().get(1))
+        .containsExactly(2, "running", "h:2", 102L, "1 min 1 s", 1, 1L, null);
+  }
+
+  @Test
+  void aDeposedLeaderDoesNotCount() {
+    var view =
+        new ClusterView(
+            List.of(
+                broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9)),
+                broker(2, replica(ReplicaRole.ROLE_LEADER, 5, 8)),
+                broker(3, replica(ReplicaRole.ROLE_FOLLOWER, 5, 8))),
+            ASSIGNED);
+
+    assertThat(only(view).subList(2, 4)).containsExactly(2, 5L);
+  }
+
+  @Test
+  void aSilentBrokerIsNamedAtItsPartitions() {
+    var view =
+        new ClusterView(
+            List.of(
+                broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9)),
+                broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 9)),
+                silent(3)),
+            ASSIGNED);
+
+    assertThat(only(view).get(8)).isEqualTo("broker 3 does not answer");
+    assertThat(view.healthy()).isFalse();
+  }
+
+  @Test
+  void noLeaderAndReasonsAreShown() {
+    var view =
+        new ClusterView(
+            List.of(
+                broker(
+                    1,
+                    replica(ReplicaRole.ROLE_NONE, 4, 9)
+                        .setHealth(ReplicaHealth.HEALTH_NO_VOTE)
+                        .setReason("tail cut at 17")),
+                broker(2, replica(ReplicaRole.ROLE_CANDIDATE, 5, 9)),
+                new BrokerReport(
+                    3, "h:3", "running", 1L, 1L, BrokerStatusResponse.getDefaultInstance(), null)),
+            ASSIGNED);
+
+    assertThat(only(view).get(2)).isNull();
+    assertThat(only(view).get(8))
+        .isEqualTo("no leader; broker 1 NO_VOTE (tail cut at 17); broker 3 has not started it");
+    assertThat(view.healthy()).isFalse();
+  }
+
+  @Test
+  void withoutAnyAnswerPartitionsOfTheMetadataStillShow() {
+    var view = new ClusterView(List.of(silent(1), silent(2), silent(3)), ASSIGNED);
+
+    assertThat(only(view).get(8))
+        .isEqualTo(
+            "no leader; broker 1 does not answer; broker 2 does not answer; broker 3 does not answer");
+  }
+
+  @Test
+  void theMetadataGroupHasNoOffsets() {
+    var view =
+        new ClusterView(
+            List.of(broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9).setTopic(""))), Map.of());
+
+    assertThat(only(view).subList(0, 8))
+        .containsExactly("(metadata)", 0, 1, 4L, List.of(1), null, null, 0L);
+  }
+}
