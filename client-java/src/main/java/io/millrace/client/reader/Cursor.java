@@ -10,6 +10,7 @@ import io.millrace.protocol.error.MillraceException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Where a reader is in one partition, and what waits here for it.
@@ -135,6 +136,12 @@ final class Cursor {
     failure = null;
     badOffset = -1;
     badTries = 0;
+  }
+
+  void waitFor(int millis) {
+    if (millis > 0) {
+      notBeforeNanos = Ticks.now() + TimeUnit.MILLISECONDS.toNanos(millis);
+    }
   }
 
   /** Drops what was fetched and not handed over, to fetch it again. */
