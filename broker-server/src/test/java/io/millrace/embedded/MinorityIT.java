@@ -39,8 +39,7 @@ class MinorityIT {
 
   @BeforeEach
   void start() throws Exception {
-    cluster =
-        EmbeddedCluster.start(EmbeddedCluster.Options.of(3).withElectionTimeoutMillis(1000));
+    cluster = EmbeddedCluster.start(EmbeddedCluster.Options.of(3).withElectionTimeoutMillis(1000));
   }
 
   @AfterEach
@@ -51,8 +50,7 @@ class MinorityIT {
   @Test
   void twoDownRefuseAndWhatWasUnknownIsThereOnceOrNever() throws Exception {
     Map<String, Outcome> outcomes = new HashMap<>();
-    ClientConfig config =
-        new ClientConfig(cluster.bootstrap()).withRequestTimeoutMillis(2000);
+    ClientConfig config = new ClientConfig(cluster.bootstrap()).withRequestTimeoutMillis(2000);
     try (MillraceClient client = MillraceClient.connect(config);
         Producer producer =
             client.producer(
@@ -97,8 +95,7 @@ class MinorityIT {
         .toList();
   }
 
-  private static void send(
-      Producer producer, String text, int count, Map<String, Outcome> outcomes)
+  private static void send(Producer producer, String text, int count, Map<String, Outcome> outcomes)
       throws InterruptedException {
     collect(sendAsync(producer, text, count), text, outcomes);
   }
@@ -131,8 +128,7 @@ class MinorityIT {
 
   private static void verify(MillraceClient client, Map<String, Outcome> outcomes) {
     Map<String, Integer> seen = new HashMap<>();
-    try (Reader reader =
-        client.reader(new ReaderConfig().withStart(OffsetSpec.earliest()))) {
+    try (Reader reader = client.reader(new ReaderConfig().withStart(OffsetSpec.earliest()))) {
       reader.assignAll(TOPIC);
       long end = reader.endOffsets().values().iterator().next();
       for (long next = 0; next < end; ) {
@@ -151,6 +147,8 @@ class MinorityIT {
             case UNKNOWN -> assertThat(copies).as("unknown: " + value).isLessThanOrEqualTo(1);
           }
         });
-    assertThat(outcomes).containsOnlyKeys(outcomes.keySet()).containsKeys(seen.keySet().toArray(String[]::new));
+    assertThat(outcomes)
+        .containsOnlyKeys(outcomes.keySet())
+        .containsKeys(seen.keySet().toArray(String[]::new));
   }
 }

@@ -107,8 +107,13 @@ public final class Replicas implements AutoCloseable {
    * Lets a replica run from now on; returns at once. Idempotent for a group that is here already.
    */
   public void start(ReplicaSpec spec, StateMachineFactory factory) {
+    if (closed) {
+      return;
+    }
     Slot slot = new Slot(spec, factory);
-    if (!closed && slots.putIfAbsent(spec.name(), slot) == null) {
+    // One that was only shown as not started, and may start now, gives way.
+    Slot kept = slots.merge(spec.name(), slot, (old, fresh) -> old.factory == null ? fresh : old);
+    if (kept == slot) {
       lifecycle.execute(() -> startNow(slot));
     }
   }
