@@ -303,7 +303,8 @@ class ProducerTest {
     }
     assertThat(failure(refused)).isInstanceOf(BufferFullException.class);
     assertThat(failure(refused).outcome()).isEqualTo(Outcome.NOT_DONE);
-    assertThat(taken.size()).isBetween(40, 62);
+    // How full the last batches are depends on when lingering ended; the bound does not.
+    assertThat(taken.size()).isBetween(15, 62);
     assertThat(failure(producer.sendBlocking(to("t", 0, "x".repeat(1_000)), 50)))
         .isInstanceOf(BufferFullException.class);
     cluster.script((b, kind, r) -> Fault.NONE);

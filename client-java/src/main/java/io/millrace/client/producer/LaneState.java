@@ -252,7 +252,10 @@ final class LaneState {
     unresolved.remove(batch);
     draining = true;
     gapBefore = gapBefore == NO_GAP ? batch.place + 1 : Math.max(gapBefore, batch.place + 1);
-    lastFailure = reason;
+    if (lastFailure.isEmpty()) {
+      // What an attempt met says more than that its batch ended, whose text repeats it.
+      lastFailure = reason;
+    }
   }
 
   void producerFenced() {
