@@ -77,7 +77,7 @@ class ProducerProperties {
     return Arbitraries.of(Trouble.class).list().ofMinSize(1).ofMaxSize(25);
   }
 
-  @Property(tries = 60, shrinking = ShrinkingMode.BOUNDED)
+  @Property(tries = 40, shrinking = ShrinkingMode.BOUNDED)
   void everythingArrivesOnceAndInOrder(
       @ForAll("troubles") List<Trouble> troubles,
       @ForAll @IntRange(min = 1, max = 60) int records,
@@ -90,7 +90,7 @@ class ProducerProperties {
   }
 
   /** With so little time some records end as unknown, or certainly not stored. */
-  @Property(tries = 60, shrinking = ShrinkingMode.BOUNDED)
+  @Property(tries = 40, shrinking = ShrinkingMode.BOUNDED)
   void outcomesAreTrue(
       @ForAll("troubles") List<Trouble> troubles,
       @ForAll @IntRange(min = 1, max = 60) int records,

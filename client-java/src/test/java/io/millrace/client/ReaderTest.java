@@ -21,6 +21,7 @@ import io.millrace.client.fake.Fault;
 import io.millrace.protocol.batch.Compression;
 import io.millrace.protocol.batch.RecordHeader;
 import io.millrace.protocol.error.ErrorCode;
+import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.message.FetchPartition;
 import io.millrace.protocol.message.FetchRequest;
@@ -333,6 +334,21 @@ class ReaderTest {
             kind == ApiKind.FETCH && count[0]++ % 2 == 0 ? Fault.refuseEach(code) : Fault.NONE);
     Reader reader = reader(new ReaderConfig().withPrefetchRecords(10));
     assertThat(values(read(reader, 50))).isEqualTo(numbers(0, 50));
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = ErrorCode.class,
+      names = {"UNSUPPORTED_VERSION", "UNKNOWN_API", "UNAUTHENTICATED"})
+  void refusalsThatNeverPassAreThrown(ErrorCode code) {
+    produce(0, 0, 1, 1);
+    cluster.script(
+        (broker, kind, request) -> kind == ApiKind.FETCH ? Fault.refuse(code) : Fault.NONE);
+    Reader reader = reader(new ReaderConfig());
+    assertThat(pollFailure(reader, MillraceException.class).code()).isEqualTo(code);
+    cluster.script((broker, kind, request) -> Fault.NONE);
+    reader.seek(T0, 0);
+    assertThat(values(read(reader, 1))).containsExactly("v0");
   }
 
   @Test
