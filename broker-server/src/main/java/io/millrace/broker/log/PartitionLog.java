@@ -291,11 +291,12 @@ public final class PartitionLog implements AutoCloseable {
    * can have damaged the indexes of several segments, so this goes on until each was made once.
    */
   private <T> T reading(T ifClosed, Read<T> read) throws IOException {
-    Set<Segment> rebuilt = new HashSet<>();
+    Set<Segment> rebuilt = null;
     while (true) {
       try {
         return attempt(ifClosed, read);
       } catch (IndexDamagedException damage) {
+        rebuilt = rebuilt == null ? new HashSet<>() : rebuilt;
         if (!rebuilt.add(damage.segment())) {
           LogView view = core.view();
           throw new LogDamagedException(

@@ -67,9 +67,11 @@ final class Recovery {
         indexed += kept.newEntries.size();
         cursor = kept.cursor;
       }
-      if (kept.found.mark() != null && kept.found.mark().failed()) {
-        // For good: found again after a power cut, the note would take what is synced from now on.
-        segments.get(segments.size() - 1).index().lowerMark(kept.found.mark().index());
+      IndexMark mark = kept.found.mark();
+      if (mark != null && (mark.failed() || mark.position() == 0)) {
+        // For good: found again after a power cut, the note of a failure would take what is synced
+        // from now on. Without a position, a start before this one may have died in doing so.
+        segments.get(segments.size() - 1).index().lowerMark(mark.index());
       }
     }
     if (cursor == null) {
@@ -160,6 +162,10 @@ final class Recovery {
       return false;
     }
     try (DiskFile file = disk.open(kept.found.log(), false)) {
+      if (kept.found.size() == kept.cursor.position) {
+        // Only a size that changes is written again.
+        file.write(ByteBuffer.allocate(1), kept.cursor.position);
+      }
       file.truncate(kept.cursor.position);
       if (kept.newFooter) {
         SegmentFoot foot = kept.cursor.foot(epochs, kept.found.name());

@@ -253,15 +253,14 @@ final class RecoveryScan {
     SegmentScanner scanner = outcome.scanner;
     boolean newest = i == found.size() - 1;
     switch (outcome.verdict) {
-      case STOPPED -> {
-        if (cursor.position < segment.size()) {
-          cut(kept);
-        }
-      }
-      case END -> {
-        if (!newest && nextContinues(i, cursor)) {
+      case END, STOPPED -> {
+        boolean whole = cursor.position == segment.size();
+        if (whole && !newest && nextContinues(i, cursor)) {
           kept.newFooter = true;
           plan.notes.add("the footer of " + segment.name() + " was missing and is written again");
+        } else if (outcome.verdict == SegmentScanner.Verdict.STOPPED) {
+          // Also if nothing is left behind: a cut whose fsync failed is no cut.
+          cut(kept);
         }
       }
       case FOOT -> {
@@ -287,8 +286,9 @@ final class RecoveryScan {
 
   private void cut(Kept kept) {
     kept.cut = true;
-    plan.bytesCut += kept.found.size() - kept.cursor.position;
-    plan.firstIndexCut = kept.cursor.index;
+    long bytes = kept.found.size() - kept.cursor.position;
+    plan.bytesCut += bytes;
+    plan.firstIndexCut = bytes > 0 ? kept.cursor.index : plan.firstIndexCut;
   }
 
   private void cutBehind(Kept kept, long from, String what, DiskFile file) throws IOException {

@@ -68,12 +68,17 @@ final class SegmentIndex {
   static SegmentIndex create(Segment segment, FileHandles.Handle handle) throws IOException {
     SegmentIndex index = new SegmentIndex(segment, handle);
     DiskFile file = handle.acquireOrCreate();
+    boolean replaces = file.size() > 0;
     file.truncate(0);
     ByteBuffer header = ByteBuffer.allocate(ENTRIES_OFFSET);
     header.putInt(MAGIC).putShort(VERSION).putShort((short) 0);
     header.putLong(segment.name().firstIndex()).putLong(segment.name().baseOffset());
     header.putInt(Crc32c.of(header, 0, HEADER_CRC_FIELD));
     file.write(header.clear(), 0);
+    if (replaces) {
+      // A mark or a note in the old content must not come back after a power cut.
+      file.sync();
+    }
     index.count = 0;
     return index;
   }
