@@ -262,7 +262,8 @@ public final class Replica implements RaftGroup {
       // Its threads may stay: a node that did not start cannot be joined.
       node.shutdown();
       factory.ended(stateMachine);
-      throw new ReplicaNotStartedException("JRaft refused to start; see its log lines", true, null);
+      throw new ReplicaNotStartedException(
+          "JRaft refused to start; MILLRACE_RAFT_LOG_LEVEL=INFO shows its log lines", true, null);
     }
     AppendEntriesGuard guard = new AppendEntriesGuard(new GuardView(), this::diverged);
     context.requests().add(spec.groupId(), new NodeMessages(spec.self(), node, guard));

@@ -332,6 +332,9 @@ final class PeerConnection {
     pauseMillis = FIRST_PAUSE_MILLIS;
     lastFailure = "";
     transitionTo(State.READY, "handshake done");
+    if (kindOfChannel == PeerChannel.PEER_CONTROL) {
+      LOG.info("connected to broker {} at {}", brokerId, opened.remoteAddress());
+    }
     onReady.accept(brokerId);
   }
 
@@ -343,6 +346,9 @@ final class PeerConnection {
     failAll("connection to broker " + brokerId + " was lost");
     if (state != State.CLOSED) {
       boolean wasReady = state == State.READY;
+      if (wasReady && kindOfChannel == PeerChannel.PEER_CONTROL) {
+        LOG.warn("lost the connection to broker {}", brokerId);
+      }
       transitionTo(State.DISCONNECTED, "connection lost");
       retryLater(wasReady ? "connection lost" : lastFailure);
     }
