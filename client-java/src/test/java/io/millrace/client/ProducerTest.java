@@ -245,6 +245,16 @@ class ProducerTest {
   }
 
   @Test
+  void missingPartsAreNamed() {
+    Producer producer = client.producer(new ProducerConfig());
+    List<RecordHeader> holes = new ArrayList<>();
+    holes.add(null);
+    assertThat(failure(producer.send(keyed(null, "k", "v"))).getMessage()).contains("topic name");
+    assertThat(failure(producer.send(keyed("t", "k", "v").withHeaders(holes))).getMessage())
+        .contains("header 0 is null");
+  }
+
+  @Test
   void partitionOutOfRangeNamesTheRange() {
     Producer producer = client.producer(new ProducerConfig());
     for (int partition : new int[] {6, -1}) {

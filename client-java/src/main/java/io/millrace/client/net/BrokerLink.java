@@ -14,6 +14,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Future;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -164,7 +165,7 @@ final class BrokerLink {
     connector.connect(address, loop, new LinkHandler(this)).addListener(this::connected);
   }
 
-  private void connected(io.netty.util.concurrent.Future<? super Channel> connecting) {
+  private void connected(Future<? super Channel> connecting) {
     if (!connecting.isSuccess()) {
       if (state == State.CONNECTING) {
         disconnected(Reasons.of(connecting.cause()));

@@ -95,6 +95,9 @@ final class Cursor {
   /** Why nothing arrives; empty = nothing is wrong. */
   String trouble = "";
 
+  /** The trouble is that topic or leader are not known. */
+  boolean placeUnknown;
+
   /** What poll throws until the application decides. */
   MillraceException failure;
 
@@ -136,6 +139,18 @@ final class Cursor {
     failure = null;
     badOffset = -1;
     badTries = 0;
+  }
+
+  void placeUnknown(String why) {
+    trouble = why;
+    placeUnknown = true;
+  }
+
+  void placeKnown() {
+    if (placeUnknown) {
+      trouble = "";
+      placeUnknown = false;
+    }
   }
 
   void waitFor(int millis) {
