@@ -1,17 +1,15 @@
 package io.millrace.broker;
 
-import io.millrace.broker.api.Handlers;
+import io.millrace.broker.api.DistinctErrors;
 import io.millrace.broker.cluster.BalancerDriver;
 import io.millrace.broker.cluster.BrokerEntry;
 import io.millrace.broker.cluster.BrokerRegistrar;
 import io.millrace.broker.cluster.ClusterMetadata;
-import io.millrace.broker.api.DistinctErrors;
 import io.millrace.broker.cluster.LeaderAnnouncer;
 import io.millrace.broker.cluster.LeaderDirectory;
 import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.cluster.MetadataGroup;
 import io.millrace.broker.cluster.MetadataService;
-import io.millrace.broker.cluster.ProducerIds;
 import io.millrace.broker.cluster.Reconciler;
 import io.millrace.broker.cluster.ReconcilerThread;
 import io.millrace.broker.cluster.ThreadScheduler;
@@ -33,6 +31,7 @@ import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerNetwork;
 import io.millrace.broker.raft.transport.PeerRequests;
+import io.millrace.protocol.message.ReplicaStatus;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
@@ -42,6 +41,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Clock;
 import java.util.Collection;
+import java.util.List;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
@@ -110,6 +110,7 @@ public final class Broker implements AutoCloseable {
   private final BalancerDriver balancer;
   private final FetchCoordinator fetches;
   private final PartitionEnvironment environment;
+  private final StatusReport status;
   private volatile InetSocketAddress advertised;
   private volatile boolean stopped;
 
@@ -138,8 +139,7 @@ public final class Broker implements AutoCloseable {
     }
   }
 
-  private Broker(
-      BrokerConfig config, Disk disk, DataDirectory directory, Consumer<String> fatal)
+  private Broker(BrokerConfig config, Disk disk, DataDirectory directory, Consumer<String> fatal)
       throws IOException {
     this.config = config;
     this.directory = directory;
@@ -189,7 +189,13 @@ public final class Broker implements AutoCloseable {
     PeerLinks links = new PeerLinks(network, move -> transfersOfThis().move(move));
     metadata =
         new ClusterMetadata(
-            identity, metadataGroup, leaders, this::isReachable, links, scheduler, UUID::randomUUID);
+            identity,
+            metadataGroup,
+            leaders,
+            this::isReachable,
+            links,
+            scheduler,
+            UUID::randomUUID);
     announcer = new LeaderAnnouncer(id, leaders, this::otherBrokers, links, scheduler);
     registrar = new BrokerRegistrar(metadata, scheduler, fatal);
     environment =
@@ -211,17 +217,11 @@ public final class Broker implements AutoCloseable {
             metadata);
     transfers = new LeaderTransfers(id, partitions, replicas, network::isConnected);
     reconciler =
-        new Reconciler(
-            identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
+        new Reconciler(identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
     reconcilerThread = new ReconcilerThread(reconciler, metadataGroup, "reconciler-" + id);
     balancer =
         new BalancerDriver(
-            metadataGroup,
-            leaders,
-            this::isReachable,
-            metadataGroup::isFresh,
-            links,
-            scheduler);
+            metadataGroup, leaders, this::isReachable, metadataGroup::isFresh, links, scheduler);
     readers =
         Executors.newFixedThreadPool(
             READER_THREADS, new DefaultThreadFactory("readers-" + id, true));
@@ -236,11 +236,15 @@ public final class Broker implements AutoCloseable {
                 FetchLimits.defaults(),
                 environment.counters(),
                 CHECKS ? SliceInspector.EVERY_HEADER : SliceInspector.NONE));
+    status =
+        new StatusReport(
+            metadataGroup, replicas, partitions, environment, fetchBudget, this::server);
     BrokerHandlers handlers =
         new BrokerHandlers(
             identity,
             config.network().maxFrameBytes(),
             metadata,
+            registrar::isCaughtUp,
             leaders,
             partitions,
             fetches,
@@ -248,13 +252,7 @@ public final class Broker implements AutoCloseable {
             transfers::move,
             knownPeers,
             this::peerSaid,
-            new StatusReport(
-                metadataGroup,
-                replicas,
-                partitions,
-                environment,
-                fetchBudget,
-                this::server),
+            status,
             timer,
             readers,
             new DistinctErrors(LOG));
@@ -275,16 +273,14 @@ public final class Broker implements AutoCloseable {
     advertised = config.advertised().resolve();
     InetSocketAddress bound = server.start(config.listen().resolve());
     if (config.advertised().port() == 0) {
-      advertised =
-          InetSocketAddress.createUnresolved(config.advertised().host(), bound.getPort());
+      advertised = InetSocketAddress.createUnresolved(config.advertised().host(), bound.getPort());
     }
     metadataGroup.addListener(this::metadataChanged);
     network.addConnectListener(announcer::peerConnected);
     directory.bootstrapVoters().forEach(network::addPeer);
     config.clusterBrokers().keySet().forEach(network::addPeer);
     if (directory.bootstrapVoters().contains(identity.id())) {
-      replicas.start(
-          MetadataReplica.spec(identity, directory), new MetadataReplica(metadataGroup));
+      replicas.start(MetadataReplica.spec(identity, directory), new MetadataReplica(metadataGroup));
     }
     announcer.start();
     reconcilerThread.start();
@@ -369,6 +365,21 @@ public final class Broker implements AutoCloseable {
 
   // ---------------------------------------------------------------------------------- stopping
 
+  /** State of every replica of this broker. Takes locks of their nodes. */
+  public List<ReplicaStatus> replicaStatus() {
+    return status.replicas();
+  }
+
+  /** Broker id of the metadata leader that this broker knows, 0 = none. */
+  public int metadataLeader() {
+    return metadataGroup.leader();
+  }
+
+  /** True if both connections to the other broker are up, its identity checked. */
+  public boolean knowsPeer(int brokerId) {
+    return network.isConnected(brokerId);
+  }
+
   /** True if this broker leads the metadata group, is ready, and hears a majority. */
   public boolean leadsMetadata() {
     return metadataGroup.isFresh();
@@ -409,7 +420,9 @@ public final class Broker implements AutoCloseable {
     LOG.info("broker {} has stopped", identity.id());
   }
 
-  /** Stops without handing over and without the mark of a clean stop; for tests and failed starts. */
+  /**
+   * Stops without handing over and without the mark of a clean stop; for tests and failed starts.
+   */
   public void kill() {
     if (stopped) {
       return;

@@ -32,6 +32,7 @@ import io.millrace.protocol.message.PeerHelloRequest;
 import io.netty.util.Timer;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
 
 /**
  * What the handlers of requests need, and the handlers themselves, one per kind.
@@ -42,6 +43,7 @@ record BrokerHandlers(
     LocalBroker self,
     int maxFrameBytes,
     MetadataService metadata,
+    BooleanSupplier metadataCaughtUp,
     LeaderDirectory leaders,
     PartitionLookup partitions,
     FetchCoordinator fetches,
@@ -64,7 +66,7 @@ record BrokerHandlers(
     return new Handlers(
         List.of(
             new HelloHandler(self, maxFrameBytes, Broker.FEATURE_LEVEL, Broker.VERSION),
-            new MetadataHandler(metadata, limits),
+            new MetadataHandler(metadata, metadataCaughtUp, limits),
             new ProduceHandler(partitions, timer, limits, errors),
             new FetchHandler(fetches, partitions),
             new ListOffsetsHandler(partitions, readers, limits, errors),

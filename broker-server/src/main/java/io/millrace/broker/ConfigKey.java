@@ -37,8 +37,8 @@ public enum ConfigKey {
   NETWORK_IN_BYTES(
       "network.in.bytes",
       false,
-      "Budget of frames being received, over all connections. Beyond it sockets are not read."
-          + " Default an eighth of the heap, at least two frames."),
+      "Budget of frames being received, over all clients, and as much again over all brokers."
+          + " Beyond it sockets are not read. Default an eighth of the heap, at least two frames."),
   NETWORK_OUT_BYTES(
       "network.out.bytes",
       false,

@@ -12,11 +12,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which data directory each broker of the cluster has, as the metadata group committed it; kept in a
- * file, because a broker must know it before it has heard a metadata leader again.
+ * Which data directory each broker of the cluster has, as the metadata group committed it; kept in
+ * a file, because a broker must know it before it has heard a metadata leader again.
  *
- * <p>Why: a broker whose directory was wiped has forgotten its votes and its entries. Were it talked
- * to under its old id, it could elect a leader without acknowledged records. It has another
+ * <p>Why: a broker whose directory was wiped has forgotten its votes and its entries. Were it
+ * talked to under its old id, it could elect a leader without acknowledged records. It has another
  * incarnation now, so neither side accepts the connection.
  *
  * <p>Threads: any. Durability: {@link #learn} returns after the file is replaced and fsynced.
@@ -35,7 +35,8 @@ final class KnownPeers implements PeerNetwork.PeerCheck {
   }
 
   static KnownPeers open(Disk disk, Path raftDirectory) throws IOException {
-    KnownPeers peers = new KnownPeers(new CheckedTextFile(disk, raftDirectory.resolve(FILE), FORMAT));
+    KnownPeers peers =
+        new KnownPeers(new CheckedTextFile(disk, raftDirectory.resolve(FILE), FORMAT));
     if (peers.file.exists()) {
       peers.incarnations.putAll(peers.file.read());
     }

@@ -90,8 +90,8 @@ final class LeaderTransfers implements AutoCloseable {
   }
 
   /**
-   * Hands over everything that this broker leads before it stops, and waits until others lead or the
-   * time is up. Blocks.
+   * Hands over everything that this broker leads before it stops, and waits until others lead or
+   * the time is up. Blocks.
    */
   void handOverAll(long maxMillis) throws InterruptedException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(maxMillis);

@@ -38,7 +38,8 @@ import java.util.concurrent.ConcurrentHashMap;
  *
  * <p>Owns: which partition object serves requests. A replica that starts again gets a new one.
  *
- * <p>Threads: the methods of {@link LocalReplicas} on the reconciler's thread, {@link #find} on any.
+ * <p>Threads: the methods of {@link LocalReplicas} on the reconciler's thread, {@link #find} on
+ * any.
  */
 final class LocalPartitions implements LocalReplicas, PartitionLookup {
 
@@ -103,8 +104,7 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
     return ErrorCode.NOT_LEADER
         .toInfo(topic.name() + "-" + partition + " is not led by broker " + brokerId)
         .toBuilder()
-        .setLeader(
-            LeaderHint.newBuilder().setBrokerId(leader.broker()).setTerm(leader.term()))
+        .setLeader(LeaderHint.newBuilder().setBrokerId(leader.broker()).setTerm(leader.term()))
         .build();
   }
 
@@ -190,8 +190,7 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
           case FSYNC_OS -> FsyncPolicy.OS;
           default -> FsyncPolicy.ALWAYS;
         };
-    return new LogConfig(
-        policy, settings.getFsyncIntervalMillis(), settings.getSegmentBytes());
+    return new LogConfig(policy, settings.getFsyncIntervalMillis(), settings.getSegmentBytes());
   }
 
   @Override

@@ -31,8 +31,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
- * What this broker asks of others besides Raft: metadata commands for their leader, announcements of
- * leaders, and transfers of leadership.
+ * What this broker asks of others besides Raft: metadata commands for their leader, announcements
+ * of leaders, and transfers of leadership.
  *
  * <p>Threads: any; nothing blocks.
  */

@@ -57,9 +57,7 @@ final class ReplicaDirectories {
       if (name.matches()) {
         all.add(
             new ReplicaId(
-                UUID.fromString(name.group(1)),
-                Integer.parseInt(name.group(2)),
-                idxOf(directory)));
+                UUID.fromString(name.group(1)), Integer.parseInt(name.group(2)), idxOf(directory)));
       }
     }
     return all;

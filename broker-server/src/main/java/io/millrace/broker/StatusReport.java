@@ -61,7 +61,9 @@ final class StatusReport implements BrokerStatusHandler.Source {
     for (Replicas.View view : replicas.views()) {
       all.add(describe(view));
     }
-    all.sort(Comparator.comparing(ReplicaStatus::getTopic).thenComparingInt(ReplicaStatus::getPartition));
+    all.sort(
+        Comparator.comparing(ReplicaStatus::getTopic)
+            .thenComparingInt(ReplicaStatus::getPartition));
     return all;
   }
 

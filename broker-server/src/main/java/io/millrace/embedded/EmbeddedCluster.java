@@ -203,9 +203,13 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   /** Addresses of the running brokers, for a client. */
   public List<String> bootstrap() {
-    return brokers.values().stream()
-        .map(b -> b.address().getHostString() + ":" + b.address().getPort())
-        .toList();
+    return brokers.keySet().stream().map(this::addressOf).toList();
+  }
+
+  /** Host and port of a running broker. */
+  public String addressOf(int id) {
+    InetSocketAddress address = broker(id).address();
+    return address.getHostString() + ":" + address.getPort();
   }
 
   /** Stops one broker cleanly. */

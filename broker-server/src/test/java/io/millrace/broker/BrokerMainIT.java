@@ -64,8 +64,7 @@ class BrokerMainIT {
                 System.getProperty("java.class.path"),
                 BrokerMain.class.getName()));
     command.addAll(List.of(arguments));
-    Process process =
-        new ProcessBuilder(command).redirectError(errors.toFile()).start();
+    Process process = new ProcessBuilder(command).redirectError(errors.toFile()).start();
     started.add(process);
     return process;
   }

@@ -108,7 +108,7 @@ class DataDirectoryTest {
   void formatTwiceIsRefused() throws IOException {
     format();
     Map<String, String> before = content();
-    assertThatThrownBy(this::format).hasMessageContaining("is not empty (broker.id, raft)");
+    assertThatThrownBy(this::format).hasMessageContaining("is not empty (broker.id)");
     assertThat(content()).isEqualTo(before);
   }
 
@@ -166,7 +166,7 @@ class DataDirectoryTest {
     refusesChangingNothing(
         "broker.id is missing beside data in "
             + dir
-            + " (raft, topics). Nothing was changed; restore broker.id, or set another data.dir");
+            + " (topics). Nothing was changed; restore broker.id, or set another data.dir");
   }
 
   @Test

@@ -64,8 +64,7 @@ class EmbeddedClusterIT {
       }
     }
     List<List<String>> values = List.of(new ArrayList<>(), new ArrayList<>());
-    try (Reader reader =
-        client.reader(new ReaderConfig().withStart(OffsetSpec.earliest()))) {
+    try (Reader reader = client.reader(new ReaderConfig().withStart(OffsetSpec.earliest()))) {
       reader.assignAll("orders");
       while (values.get(0).size() + values.get(1).size() < records) {
         for (ReceivedRecord record : reader.poll(5000)) {

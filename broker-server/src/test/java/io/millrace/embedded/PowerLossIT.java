@@ -46,6 +46,7 @@ class PowerLossIT {
   @TempDir Path directory;
   private final Random random = new Random(SEED);
   private final Map<Integer, SimulatedDisk> disks = new HashMap<>();
+
   /** What was acknowledged: value by partition and offset. */
   private final List<Map<Long, String>> acknowledged = new ArrayList<>();
 

@@ -158,6 +158,11 @@ public final class MillraceClient implements AutoCloseable {
     }
   }
 
+  /** Asks a broker now; for tests and diagnosis. */
+  void refreshMetadata() {
+    context.metadata().refreshSoon();
+  }
+
   /** What is known of brokers and topics now; for tests and diagnosis. */
   ClusterView view() {
     return context.metadata().view();

@@ -161,6 +161,26 @@ class ProducerFaultTest {
     assertThat(System.nanoTime() - start).isGreaterThan(TimeUnit.MILLISECONDS.toNanos(390));
   }
 
+  /**
+   * The first answer is late while later batches are stored and answered: it must stay among the
+   * five that the partition remembers.
+   */
+  @Test
+  void answersThatOvertakeDoNotPushABatchOutOfTheWindow() {
+    Producer producer =
+        client.producer(
+            new ProducerConfig()
+                .withLingerMillis(0)
+                .withBatchBytes(256)
+                .withRequestTimeoutMillis(150));
+    get(send(producer, 0, 1).get(0));
+    onProduce(n -> n == 0 ? new Fault.Delay(400, false) : Fault.NONE);
+    List<CompletableFuture<Receipt>> sent = send(producer, 1, 20);
+    sent.forEach(Records::get);
+    assertThat(stored()).isEqualTo(numbers(0, 21));
+    assertThat(sent.get(0).join().duplicate()).isTrue();
+  }
+
   // ------------------------------------------------------------------------------ leaders
 
   @Test
@@ -191,9 +211,7 @@ class ProducerFaultTest {
     List<CompletableFuture<Receipt>> sent = new ArrayList<>(send(producer, 0, 5));
     cluster.moveLeader("t", 0, 0);
     sent.addAll(send(producer, 5, 10));
-    await()
-        .during(300, TimeUnit.MILLISECONDS)
-        .until(() -> !sent.get(14).isDone());
+    await().during(300, TimeUnit.MILLISECONDS).until(() -> !sent.get(14).isDone());
     cluster.moveLeader("t", 0, 2);
     assertStoredInOrder(sent, 15);
   }

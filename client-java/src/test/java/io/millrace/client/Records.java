@@ -62,8 +62,13 @@ public final class Records {
       records.addAll(reader.poll(200));
       if (System.nanoTime() - deadline > 0) {
         throw new AssertionError(
-            records.size() + " of " + count + " records after "
-                + WAIT_SECONDS + " s; " + reader.health());
+            records.size()
+                + " of "
+                + count
+                + " records after "
+                + WAIT_SECONDS
+                + " s; "
+                + reader.health());
       }
     }
     return records;

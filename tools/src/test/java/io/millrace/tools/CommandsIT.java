@@ -191,9 +191,7 @@ class CommandsIT {
   @Test
   void statusTellsWhoIsDownAndWhoIsPaused() {
     cluster.succeed("topic", "create", "watched", "--partitions", "3", "--replicas", "3");
-    await()
-        .atMost(Duration.ofSeconds(20))
-        .until(() -> cluster.run("cluster", "status").exitCode() == ExitCodes.OK);
+    cluster.awaitHealthy();
 
     cluster.succeed("cluster", "kill", "1");
     cluster.succeed("cluster", "pause", "2");

@@ -1,12 +1,10 @@
 package io.millrace.tools;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import com.google.gson.JsonObject;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -33,9 +31,7 @@ class QuickstartIT {
       assertThat(second.get("topic").getAsString()).isEqualTo("quickstart-2");
       assertThat(second.get("read").getAsLong()).isEqualTo(5_000);
       assertThat(second.get("missing").getAsLong()).isZero();
-      await()
-          .atMost(Duration.ofSeconds(30))
-          .until(() -> cluster.run("cluster", "status").exitCode() == ExitCodes.OK);
+      cluster.awaitHealthy();
 
       cluster.succeed("cluster", "down");
 

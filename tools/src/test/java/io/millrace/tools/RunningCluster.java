@@ -1,6 +1,7 @@
 package io.millrace.tools;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonParser;
@@ -10,6 +11,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 
 /**
@@ -18,9 +20,13 @@ import java.util.List;
  */
 final class RunningCluster implements AutoCloseable {
   static final int BROKERS = 3;
+  private static final Duration HEALTHY_LIMIT = Duration.ofSeconds(60);
   private static final int LOG_LINES = 40;
-  private static final int FIRST_PORT = 24_000;
-  private static final int LAST_PORT = 60_000;
+
+  /** Below the ports that the system gives to outgoing connections, which could take a broker's. */
+  private static final int FIRST_PORT = 20_000;
+
+  private static final int LAST_PORT = 32_000;
 
   private final Path home;
   private final TestTerminal terminal;
@@ -97,6 +103,17 @@ final class RunningCluster implements AutoCloseable {
     assertThat(lines).as(finished.err()).hasSize(1);
     assertThat(finished.err()).doesNotContain("\tat ");
     return lines.get(0);
+  }
+
+  /** Waits until every broker and every partition is well; shows what is not. */
+  void awaitHealthy() {
+    await()
+        .atMost(HEALTHY_LIMIT)
+        .untilAsserted(
+            () -> {
+              TestTerminal.Finished status = terminal.run("cluster", "status");
+              assertThat(status.exitCode()).as(status.out() + status.err()).isZero();
+            });
   }
 
   JsonElement json(String... args) {

@@ -1,5 +1,6 @@
 package io.millrace.broker.net;
 
+import io.millrace.broker.api.Connection.Role;
 import io.millrace.protocol.frame.FrameDecoder;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelDuplexHandler;
@@ -9,7 +10,8 @@ import io.netty.util.ReferenceCountUtil;
 /**
  * Stands in front of the frame decoder: a connection that has begun a large frame is read on only
  * after the frame's memory was reserved in the budget of the broker. Small frames need no
- * reservation; they are bounded by the number of connections.
+ * reservation; they are bounded by the number of connections. Brokers have a budget of their own,
+ * so that clients cannot hold up replication.
  *
  * <p>Owns: the reservation of the frame being received. Threads: the event loop.
  */
@@ -20,18 +22,21 @@ final class InboundGate extends ChannelDuplexHandler {
 
   private final NettyConnection connection;
   private final FrameDecoder decoder;
-  private final FrameBudget budget;
+  private final FrameBudget clientBudget;
+  private final FrameBudget peerBudget;
   private final NetworkCounters counters;
   private FrameBudget.Grant grant;
 
   InboundGate(
       NettyConnection connection,
       FrameDecoder decoder,
-      FrameBudget budget,
+      FrameBudget clientBudget,
+      FrameBudget peerBudget,
       NetworkCounters counters) {
     this.connection = connection;
     this.decoder = decoder;
-    this.budget = budget;
+    this.clientBudget = clientBudget;
+    this.peerBudget = peerBudget;
     this.counters = counters;
   }
 
@@ -66,6 +71,7 @@ final class InboundGate extends ChannelDuplexHandler {
   }
 
   private void reserve(int bytes) {
+    FrameBudget budget = connection.role() == Role.PEER ? peerBudget : clientBudget;
     grant = budget.reserve(bytes, connection::frameGranted);
     if (!grant.isGranted()) {
       connection.pause(NettyConnection.FRAME_BUDGET);

@@ -36,6 +36,8 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
    */
   private static final int LINGER_MILLIS = 1_000;
 
+  private static final int LAST_RESPONSE_MILLIS = 5_000;
+
   private final Channel channel;
   private final NetworkConfig config;
   private final NetworkCounters counters;
@@ -322,7 +324,13 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
           // Read on, into the void: a reset would overtake the response.
           pauseReasons = 0;
           channel.config().setAutoRead(true);
+          // The other side may never take the response.
+          closeLater(LAST_RESPONSE_MILLIS);
         });
+  }
+
+  private void closeLater(int millis) {
+    channel.eventLoop().schedule(() -> channel.close(), millis, TimeUnit.MILLISECONDS);
   }
 
   @Override
@@ -330,7 +338,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     counters.closed(reason);
     if (channel instanceof SocketChannel socket) {
       socket.shutdownOutput();
-      channel.eventLoop().schedule(() -> channel.close(), LINGER_MILLIS, TimeUnit.MILLISECONDS);
+      closeLater(LINGER_MILLIS);
     } else {
       channel.close();
     }

@@ -4,6 +4,7 @@ import io.millrace.broker.api.Handlers;
 import io.millrace.protocol.frame.FrameDecoder;
 import io.millrace.protocol.message.Gauge;
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
@@ -54,7 +55,9 @@ public final class NettyServer implements AutoCloseable {
   private final Handlers handlers;
   private final NetworkCounters counters;
   private final IntPredicate isolatedFrom;
-  private final FrameBudget inBudget;
+  private final ByteBufAllocator allocator;
+  private final FrameBudget clientInBudget;
+  private final FrameBudget peerInBudget;
   private final NetworkBudget outBudget;
   private final EventLoopGroup acceptLoop;
   private final EventLoopGroup clientLoops;
@@ -81,11 +84,23 @@ public final class NettyServer implements AutoCloseable {
       NetworkCounters counters,
       String name,
       IntPredicate isolatedFrom) {
+    this(config, handlers, counters, name, isolatedFrom, ByteBufAllocator.DEFAULT);
+  }
+
+  NettyServer(
+      NetworkConfig config,
+      Handlers handlers,
+      NetworkCounters counters,
+      String name,
+      IntPredicate isolatedFrom,
+      ByteBufAllocator allocator) {
+    this.allocator = allocator;
     this.config = config;
     this.handlers = handlers;
     this.counters = counters;
     this.isolatedFrom = isolatedFrom;
-    this.inBudget = new FrameBudget(config.inBytes());
+    this.clientInBudget = new FrameBudget(config.inBytes());
+    this.peerInBudget = new FrameBudget(config.inBytes());
     this.outBudget = new NetworkBudget("network.out.bytes", config.outBytes());
     this.acceptLoop = loops(1, "net-accept-" + name);
     this.clientLoops = loops(config.clientThreads(), "net-client-" + name);
@@ -105,6 +120,7 @@ public final class NettyServer implements AutoCloseable {
             .channel(NioServerSocketChannel.class)
             .option(ChannelOption.SO_REUSEADDR, true)
             .option(ChannelOption.SO_BACKLOG, BACKLOG)
+            .childOption(ChannelOption.ALLOCATOR, allocator)
             .childOption(ChannelOption.TCP_NODELAY, true)
             .childOption(ChannelOption.SO_KEEPALIVE, true)
             .childOption(
@@ -178,7 +194,10 @@ public final class NettyServer implements AutoCloseable {
     List<Gauge> gauges = new ArrayList<>();
     gauges.add(
         NetworkCounters.gauge("net.connections", connections.size(), config.maxConnections()));
-    gauges.add(NetworkCounters.gauge("network.in.bytes", inBudget.used(), inBudget.limit()));
+    gauges.add(
+        NetworkCounters.gauge("network.in.bytes", clientInBudget.used(), clientInBudget.limit()));
+    gauges.add(
+        NetworkCounters.gauge("network.in.peer.bytes", peerInBudget.used(), peerInBudget.limit()));
     gauges.add(NetworkCounters.gauge(outBudget.name(), outBudget.used(), outBudget.limit()));
     gauges.add(NetworkCounters.gauge("net.unanswered", unanswered(), 0));
     gauges.addAll(counters.gauges());
@@ -233,7 +252,7 @@ public final class NettyServer implements AutoCloseable {
     FrameDecoder decoder = new FrameDecoder(connection::maxFrameBytes);
     channel
         .pipeline()
-        .addLast(new InboundGate(connection, decoder, inBudget, counters))
+        .addLast(new InboundGate(connection, decoder, clientInBudget, peerInBudget, counters))
         .addLast(decoder)
         // Keeps decoded frames back while the connection is paused.
         .addLast(new FlowControlHandler())

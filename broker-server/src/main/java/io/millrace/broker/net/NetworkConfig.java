@@ -8,7 +8,8 @@ package io.millrace.broker.net;
  * @param peerThreads event loops of connections from other brokers, so that no client delays a vote
  * @param maxFrameBytes largest frame after the handshake
  * @param maxConnections client connections; other brokers are admitted beyond it
- * @param inBytes frames being received, over all connections
+ * @param inBytes frames being received, over all connections of clients, and as much again over all
+ *     connections of brokers
  * @param outBytes responses that the sockets have not taken yet, over all connections
  * @param outBytesPerConnection responses that one socket has not taken yet
  * @param requestsPerConnection unanswered requests of one connection

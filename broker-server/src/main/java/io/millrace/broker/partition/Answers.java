@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Answers {
 
-  private static final Logger log = LoggerFactory.getLogger(Answers.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
 
   private record Answer(Consumer<ProduceResult> done, ProduceResult result) {}
 
@@ -30,14 +30,16 @@ final class Answers {
     waiting.forEach(done -> add(done, result));
   }
 
-  void moveTo(Answers others) {
-    others.answers.addAll(answers);
-    answers.clear();
+  void addAll(Answers others) {
+    answers.addAll(others.answers);
+  }
+
+  boolean isEmpty() {
+    return answers.isEmpty();
   }
 
   void give() {
     answers.forEach(answer -> give(answer.done, answer.result));
-    answers.clear();
   }
 
   /**
@@ -48,7 +50,7 @@ final class Answers {
     try {
       done.accept(result);
     } catch (RuntimeException e) {
-      log.error("Could not hand over the result of a produce request", e);
+      LOG.error("Could not hand over the result of a produce request", e);
     }
   }
 }

@@ -33,8 +33,7 @@ final class FetchAttempt {
   private boolean cutShort;
   private boolean writeBehind;
 
-  FetchAttempt(
-      FetchCoordinator.Context context, FetchRequest request, List<FetchTarget> targets) {
+  FetchAttempt(FetchCoordinator.Context context, FetchRequest request, List<FetchTarget> targets) {
     this.context = context;
     this.request = request;
     this.targets = targets;

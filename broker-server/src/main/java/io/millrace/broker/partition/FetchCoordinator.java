@@ -70,7 +70,7 @@ public final class FetchCoordinator implements AutoCloseable {
   public FetchHandle fetch(
       FetchRequest request, PartitionLookup lookup, Consumer<FetchAnswer> done) {
     context.counters().increment(PartitionCounters.Counter.FETCHES);
-    ErrorInfo malformed = malformed(request);
+    ErrorInfo malformed = FetchRequestCheck.refusal(request, context.limits());
     if (malformed != null) {
       done.accept(refused(malformed, 0));
       return () -> {};
@@ -78,34 +78,6 @@ public final class FetchCoordinator implements AutoCloseable {
     PendingFetch fetch = new PendingFetch(this, context, request, targets(request, lookup), done);
     fetch.start();
     return fetch;
-  }
-
-  private ErrorInfo malformed(FetchRequest request) {
-    if (request.getPartitionsCount() == 0
-        || request.getPartitionsCount() > context.limits().maxPartitions()) {
-      return ErrorCode.MALFORMED_REQUEST.toInfo(
-          "fetch of "
-              + request.getPartitionsCount()
-              + " partitions; it must be 1 to "
-              + context.limits().maxPartitions());
-    }
-    boolean negative =
-        request.getMaxBytes() < 0
-            || request.getMaxWaitMillis() < 0
-            || request.getPrefetchRecords() < 0
-            || request.getPrefetchBytes() < 0
-            || request.getInFlightRecords() < 0
-            || request.getInFlightBytes() < 0;
-    for (FetchPartition partition : request.getPartitionsList()) {
-      negative |=
-          partition.getMaxBytes() < 0
-              || partition.getPrefetchRecords() < 0
-              || partition.getInFlightRecords() < 0;
-    }
-    return negative
-        ? ErrorCode.MALFORMED_REQUEST.toInfo(
-            "fetch with a negative limit, wait or number in flight: " + request.getContext())
-        : null;
   }
 
   private static List<FetchTarget> targets(FetchRequest request, PartitionLookup lookup) {

@@ -66,8 +66,7 @@ final class OffsetLookup {
 
   private ListOffsetsResult byTime(long timestampMillis) {
     try {
-      OffsetAndTimestamp found =
-          log.offsetForTimestamp(timestampMillis, partition.readableEnd());
+      OffsetAndTimestamp found = log.offsetForTimestamp(timestampMillis, partition.readableEnd());
       return found == null
           ? latest()
           : result()

@@ -153,7 +153,8 @@ public final class Partition implements ReplicaStateMachine {
 
   private void applyRecords(long term, ByteBuffer batch, ProposalCallback local) {
     long baseOffset = state.append(BatchHeader.recordCount(batch, batch.position()));
-    // Before the receipt: an acknowledged record is readable here at once. Before the bytes: whoever
+    // Before the receipt: an acknowledged record is readable here at once. Before the bytes:
+    // whoever
     // has counted them finds the records.
     committedEnd = state.nextOffset();
     recordBytes = recordBytes + batch.remaining();
@@ -190,7 +191,8 @@ public final class Partition implements ReplicaStateMachine {
 
   /**
    * Compares the counted offsets with the log's own, whenever the log ends at this entry and so no
-   * file has to be read. A commit can come before the local write; there is nothing to compare then.
+   * file has to be read. A commit can come before the local write; there is nothing to compare
+   * then.
    */
   private void compareWithLog(long lastIndex) {
     long logEnd = log.logEnd();

@@ -10,8 +10,7 @@ import java.util.UUID;
  *
  * @param topicIdBytes the topic id as it travels in messages
  */
-public record PartitionId(
-    UUID topicId, int partition, String topicName, ByteString topicIdBytes) {
+public record PartitionId(UUID topicId, int partition, String topicName, ByteString topicIdBytes) {
 
   private static final int UUID_BYTES = 16;
 

@@ -59,8 +59,7 @@ public record PartitionSettings(
 
   private static void requireAtLeast(String what, long value, long least) {
     if (value < least) {
-      throw new IllegalArgumentException(
-          what + " is " + value + "; it must be at least " + least);
+      throw new IllegalArgumentException(what + " is " + value + "; it must be at least " + least);
     }
   }
 }

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  */
 final class PendingFetch implements FetchHandle, FetchWaiter {
 
-  private static final Logger log = LoggerFactory.getLogger(PendingFetch.class);
+  private static final Logger LOG = LoggerFactory.getLogger(PendingFetch.class);
 
   /** A local write follows its commit within this time, or soon after. */
   private static final long WRITE_BEHIND_MILLIS = 1;
@@ -41,6 +41,7 @@ final class PendingFetch implements FetchHandle, FetchWaiter {
 
   private final AtomicBoolean finished = new AtomicBoolean();
   private final AtomicBoolean recheckSet = new AtomicBoolean();
+
   /** Whether it counts as waiting in the budget. */
   private final AtomicBoolean counted = new AtomicBoolean();
 
@@ -134,7 +135,7 @@ final class PendingFetch implements FetchHandle, FetchWaiter {
       try {
         lookNow();
       } catch (RuntimeException e) {
-        log.error("A fetch failed", e);
+        LOG.error("A fetch failed", e);
         complete(FetchCoordinator.failed(e));
         return;
       }
@@ -196,7 +197,7 @@ final class PendingFetch implements FetchHandle, FetchWaiter {
       timeout = context.timer().newTimeout(t -> expire(), waitMillis(), TimeUnit.MILLISECONDS);
     } catch (IllegalStateException | RejectedExecutionException e) {
       open = false;
-      log.debug("A fetch cannot wait: {}", e.getMessage());
+      LOG.debug("A fetch cannot wait: {}", e.getMessage());
     }
     if (!open) {
       complete(FetchCoordinator.shuttingDown());
@@ -250,7 +251,7 @@ final class PendingFetch implements FetchHandle, FetchWaiter {
     try {
       done.accept(answer);
     } catch (RuntimeException e) {
-      log.error("Could not hand over the answer of a fetch", e);
+      LOG.error("Could not hand over the answer of a fetch", e);
     }
   }
 

@@ -1,5 +1,6 @@
 package io.millrace.broker.partition;
 
+import io.millrace.broker.raft.ProposalFailure;
 import io.millrace.broker.raft.RaftGroup;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.ErrorInfo;
@@ -25,6 +26,21 @@ final class ProduceResults {
 
   static ProduceResult error(ErrorInfo error) {
     return ProduceResult.newBuilder().setError(error).setBaseOffset(-1).build();
+  }
+
+  /** Why a proposal was not applied, as its producer must see it. */
+  static ErrorInfo failed(PartitionId id, RaftGroup raft, ProposalFailure failure) {
+    if (!failure.certainlyNotAppended()) {
+      return unknown(id, failure.reason());
+    }
+    ErrorInfo notLeading = notLeading(id, raft);
+    return notLeading.toBuilder()
+        .setText(notLeading.getText() + "; nothing was appended: " + failure.reason())
+        .build();
+  }
+
+  static ErrorInfo unknown(PartitionId id, String why) {
+    return ErrorCode.OUTCOME_UNKNOWN.toInfo(id + ": " + why + "; the batch may be stored");
   }
 
   /** Not the leader, or the leader that has not started yet: which of them the group knows. */

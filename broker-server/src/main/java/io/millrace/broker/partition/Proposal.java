@@ -12,9 +12,9 @@ import java.util.function.Consumer;
 /**
  * One entry that a sequencer proposed.
  *
- * <p>Threads: fields that change are guarded by the sequencer's state lock. A proposal settles once:
- * by apply, by failure, or because its leadership or its partition ended; whatever comes later
- * changes no answer.
+ * <p>Threads: fields that change are guarded by the sequencer's state lock. A proposal settles
+ * once: by apply, by failure, or because its leadership or its partition ended; whatever comes
+ * later changes no answer.
  */
 abstract sealed class Proposal implements ProposalCallback {
 

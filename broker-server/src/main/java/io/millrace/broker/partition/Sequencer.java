@@ -13,9 +13,7 @@ import io.millrace.protocol.message.ProduceBatch;
 import io.millrace.protocol.message.ProduceResult;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -29,13 +27,13 @@ import java.util.function.Consumer;
  * <p>Threads: any. Two locks, always in this order. The <em>order lock</em> is held from the
  * decision about a batch until it is proposed, so that the order of decisions is the order of log
  * indexes. The <em>state lock</em> guards every field, is held for a few field accesses and never
- * while calling raft; it is the only one that the FSM thread takes. Answers are given with no lock
+ * while proposing; it is the only one that the FSM thread takes. Answers are given with no lock
  * held.
  *
  * <p>Durability: none of its own; a receipt is given when the entry is applied.
  *
- * <p>Errors: refusals are certain (nothing appended). After a proposal the outcome is unknown unless
- * raft says that it certainly did not append.
+ * <p>Errors: refusals are certain (nothing appended). After a proposal the outcome is unknown
+ * unless raft says that it certainly did not append.
  */
 final class Sequencer {
 
@@ -57,12 +55,11 @@ final class Sequencer {
   private final ReentrantLock orderLock = new ReentrantLock();
 
   /** Answers of failures that raft reported inside propose; guarded by the order lock. */
-  private final Answers failedWhileProposing = new Answers();
+  private Answers failedWhileProposing = new Answers();
 
   private final Object stateLock = new Object();
   private final LogClock logClock;
-  private final Set<Proposal> inFlight = new HashSet<>();
-  private long inFlightBytes;
+  private final InFlight inFlight;
   private long leadingTerm;
   private ErrorInfo stopReason;
   private CompletableFuture<Void> drained;
@@ -86,6 +83,7 @@ final class Sequencer {
     this.raft = raft;
     this.producers = producers;
     this.logClock = new LogClock(settings.producerExpiryMillis());
+    this.inFlight = new InFlight(id, settings, environment.appendBudget());
   }
 
   // ------------------------------------------------------------------------------------- produce
@@ -104,14 +102,17 @@ final class Sequencer {
     BatchId batchId = BatchId.of(batch, batch.position());
     List<Proposal> proposals = new ArrayList<>(1);
     ProduceResult answer;
-    Answers failed = new Answers();
+    Answers failed = null;
     orderLock.lock();
     try {
       synchronized (stateLock) {
         answer = admit(request, batch, batchId, done, proposals);
       }
       proposals.forEach(this::propose);
-      failedWhileProposing.moveTo(failed);
+      if (!failedWhileProposing.isEmpty()) {
+        failed = failedWhileProposing;
+        failedWhileProposing = new Answers();
+      }
     } finally {
       orderLock.unlock();
     }
@@ -120,7 +121,9 @@ final class Sequencer {
     } else if (answer != null) {
       Answers.give(done, answer);
     }
-    failed.give();
+    if (failed != null) {
+      failed.give();
+    }
   }
 
   private void refuse(ErrorInfo refusal, Consumer<ProduceResult> done) {
@@ -170,7 +173,7 @@ final class Sequencer {
       }
     }
     if (refusal == null) {
-      refusal = atAdmission(batch.remaining());
+      refusal = inFlight.admit(batch.remaining());
     }
     if (refusal != null) {
       if (batchId != null && gate != Gate.NOT_LEADING) {
@@ -181,8 +184,7 @@ final class Sequencer {
     addControlEntries(proposals);
     Proposal.OfRecords proposal = new Proposal.OfRecords(this, batch, leadingTerm, batchId, done);
     proposals.add(proposal);
-    inFlight.addAll(proposals);
-    inFlightBytes += proposal.chargedBytes();
+    inFlight.add(proposals);
     if (batchId != null) {
       producers.accepted(batchId, proposal);
     }
@@ -204,54 +206,14 @@ final class Sequencer {
     };
   }
 
-  /** Null when the bytes are taken. Leaves room for the entries that may go in front. */
-  private ErrorInfo atAdmission(int bytes) {
-    boolean bytesFit =
-        inFlightBytes == 0 || inFlightBytes + bytes <= settings.maxPendingBytes();
-    boolean entriesFit =
-        inFlight.size() + PartitionSettings.MIN_PENDING_ENTRIES <= settings.maxPendingEntries();
-    if (!bytesFit || !entriesFit) {
-      return throttled(
-          bytes,
-          inFlightBytes
-              + " of "
-              + settings.maxPendingBytes()
-              + " bytes and "
-              + inFlight.size()
-              + " of "
-              + settings.maxPendingEntries()
-              + " entries of this partition");
-    }
-    AppendBudget budget = environment.appendBudget();
-    return budget.tryAcquire(bytes)
-        ? null
-        : throttled(
-            bytes, budget.usedBytes() + " of " + budget.limitBytes() + " bytes of this broker");
-  }
-
-  private ErrorInfo throttled(int bytes, String used) {
-    return ErrorCode.THROTTLED.toInfo(
-        id
-            + ": batch of "
-            + bytes
-            + " bytes does not fit, "
-            + used
-            + " wait for a majority; send again later");
-  }
-
   private ProduceResult park(Proposal.OfRecords original, Consumer<ProduceResult> done) {
     if (original.park(done)) {
       counters.increment(Counter.DUPLICATES_PARKED);
       return null;
     }
     return ProduceResults.error(
-        ErrorCode.OUTCOME_UNKNOWN.toInfo(
-            id
-                + ": "
-                + original.id
-                + " is in flight and "
-                + Proposal.OfRecords.MAX_PARKED
-                + " retries wait for it already"));
+        ProduceResults.unknown(
+            id, Proposal.OfRecords.MAX_PARKED + " retries of " + original.id + " wait already"));
   }
 
   private void addControlEntries(List<Proposal> proposals) {
@@ -281,7 +243,7 @@ final class Sequencer {
     return ProduceResults.receipt(baseOffset, term, settings.fsync(), logStart, duplicate);
   }
 
-  // ------------------------------------------------------------------- outcomes, from the FSM thread
+  // ---------------------------------------------------------------------- outcomes, FSM thread
 
   /** A record batch is applied at {@code baseOffset}, and readable from now on. */
   void recordsApplied(ByteBuffer batch, long baseOffset, long term, ProposalCallback local) {
@@ -294,15 +256,14 @@ final class Sequencer {
     CompletableFuture<Void> nowDrained;
     synchronized (stateLock) {
       if (batchId != null) {
-        Proposal.OfRecords known =
-            producers.applied(batchId, baseOffset, term, logClock.applied());
+        Proposal.OfRecords known = producers.applied(batchId, baseOffset, term, logClock.applied());
         if (proposal == null) {
           // Its proposer was told "unknown"; retries may wait for it.
           proposal = known;
         }
       }
       if (proposal != null) {
-        settle(proposal);
+        inFlight.settle(proposal);
         first = proposal.takeFirst();
         parked = proposal.takeParked();
       }
@@ -323,7 +284,7 @@ final class Sequencer {
     if (local instanceof Proposal.OfControl own && own.sequencer == this) {
       CompletableFuture<Void> nowDrained;
       synchronized (stateLock) {
-        settle(own);
+        inFlight.settle(own);
         nowDrained = takeDrained();
       }
       complete(nowDrained);
@@ -353,36 +314,25 @@ final class Sequencer {
     Answers answers = new Answers();
     CompletableFuture<Void> nowDrained;
     synchronized (stateLock) {
-      if (!settle(proposal)) {
+      if (!inFlight.settle(proposal)) {
         return;
       }
       if (proposal instanceof Proposal.OfRecords records) {
         if (records.id != null) {
           producers.failed(records.id, records, failure.certainlyNotAppended());
         }
-        answerFailed(records, outcome(failure), answers);
+        answerFailed(records, ProduceResults.failed(id, raft, failure), answers);
       } else {
         logClock.forgetProposed();
       }
       nowDrained = takeDrained();
     }
     if (orderLock.isHeldByCurrentThread()) {
-      answers.moveTo(failedWhileProposing);
+      failedWhileProposing.addAll(answers);
     } else {
       answers.give();
     }
     complete(nowDrained);
-  }
-
-  private ErrorInfo outcome(ProposalFailure failure) {
-    if (!failure.certainlyNotAppended()) {
-      return ErrorCode.OUTCOME_UNKNOWN.toInfo(
-          id + ": " + failure.reason() + "; the batch may still be stored");
-    }
-    ErrorInfo notLeading = ProduceResults.notLeading(id, raft);
-    return notLeading.toBuilder()
-        .setText(notLeading.getText() + "; nothing was appended: " + failure.reason())
-        .build();
   }
 
   private void answerFailed(Proposal.OfRecords records, ErrorInfo error, Answers answers) {
@@ -399,17 +349,6 @@ final class Sequencer {
     ProduceResult result = ProduceResults.error(error);
     answers.add(first, result);
     answers.addAll(parked, result);
-  }
-
-  /** Under the state lock. False when the proposal was settled before. */
-  private boolean settle(Proposal proposal) {
-    if (!proposal.settle()) {
-      return false;
-    }
-    inFlight.remove(proposal);
-    inFlightBytes -= proposal.chargedBytes();
-    environment.appendBudget().release(proposal.chargedBytes());
-    return true;
   }
 
   // ------------------------------------------------------------------------------------ leadership
@@ -498,10 +437,10 @@ final class Sequencer {
 
   /** Under the state lock: their handles will not be applied here with an answer. */
   private void abandonInFlight(String why, Answers answers) {
-    for (Proposal proposal : List.copyOf(inFlight)) {
-      settle(proposal);
+    for (Proposal proposal : inFlight.all()) {
+      inFlight.settle(proposal);
       if (proposal instanceof Proposal.OfRecords records) {
-        answerFailed(records, abandoned(why), answers);
+        answerFailed(records, ProduceResults.unknown(id, why), answers);
       }
     }
     clearLanes(why, answers);
@@ -511,13 +450,9 @@ final class Sequencer {
     for (Proposal.OfRecords records : producers.clearPending()) {
       if (!inFlight.contains(records)) {
         // Told "unknown" before; only retries can wait. The others wait for raft's own answer.
-        answerFailed(records, abandoned(why), answers);
+        answerFailed(records, ProduceResults.unknown(id, why), answers);
       }
     }
-  }
-
-  private ErrorInfo abandoned(String why) {
-    return ErrorCode.OUTCOME_UNKNOWN.toInfo(id + ": " + why + "; the batch may be stored");
   }
 
   /** Under the state lock: the future to complete behind it, or null. */
@@ -546,13 +481,13 @@ final class Sequencer {
 
   int inFlightEntries() {
     synchronized (stateLock) {
-      return inFlight.size();
+      return inFlight.entries();
     }
   }
 
   long inFlightBytes() {
     synchronized (stateLock) {
-      return inFlightBytes;
+      return inFlight.bytes();
     }
   }
 }

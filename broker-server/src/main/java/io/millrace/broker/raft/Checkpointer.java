@@ -80,8 +80,7 @@ final class Checkpointer {
   private void write(long index, long term) {
     // A majority can commit an entry that this replica's own log thread has not written yet; then
     // the next run of entries is soon enough.
-    if (stopped
-        || index <= lastIndex || log.lastIndex() < index || log.termAt(index) != term) {
+    if (stopped || index <= lastIndex || log.lastIndex() < index || log.termAt(index) != term) {
       return;
     }
     try {

@@ -11,7 +11,9 @@ import io.millrace.broker.raft.transport.GroupNodeOptions;
  */
 final class NodeOptionsFactory {
 
-  /** A follower asks for an election after this time plus up to {@link #MAX_ELECTION_DELAY_MILLIS}. */
+  /**
+   * A follower asks for an election after this time plus up to {@link #MAX_ELECTION_DELAY_MILLIS}.
+   */
   static final int MAX_ELECTION_DELAY_MILLIS = 300;
 
   /** Heartbeats per election timeout. */

@@ -23,7 +23,8 @@ public final class PeerIds {
   public static PeerId parse(String text) {
     PeerId peer = new PeerId();
     if (!peer.parse(text)) {
-      throw new IllegalArgumentException("'" + text + "' is no peer id; expected b<broker>:0:<idx>");
+      throw new IllegalArgumentException(
+          "'" + text + "' is no peer id; expected b<broker>:0:<idx>");
     }
     brokerOf(peer.getEndpoint());
     return peer;

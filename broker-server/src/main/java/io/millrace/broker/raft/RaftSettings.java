@@ -8,8 +8,7 @@ package io.millrace.broker.raft;
  * @param checkpointBytes a replica writes a checkpoint after so many bytes of log
  * @param checkpointMillis ... or after so long with anything new applied
  */
-public record RaftSettings(
-    int electionTimeoutMillis, long checkpointBytes, long checkpointMillis) {
+public record RaftSettings(int electionTimeoutMillis, long checkpointBytes, long checkpointMillis) {
 
   public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 1500;
   public static final long DEFAULT_CHECKPOINT_BYTES = 64L * 1024 * 1024;

@@ -80,7 +80,8 @@ public final class Replica implements RaftGroup {
   /**
    * Recovers the log, restores the checkpoint and joins the group.
    *
-   * @param cutToMark the last writes of this process failed: nothing above the sync mark may be kept
+   * @param cutToMark the last writes of this process failed: nothing above the sync mark may be
+   *     kept
    * @throws ReplicaNotStartedException with the reason; a damaged replica is marked NO_VOTE durably
    *     before this throws
    */
@@ -98,8 +99,7 @@ public final class Replica implements RaftGroup {
     boolean startedBefore = context.votes().knows(spec.groupId());
     CheckpointStore checkpoints;
     PartitionLog log;
-    ReplicaLogListener listener = 
-        new ReplicaLogListener(context.votes(), spec.groupId(), factory);
+    ReplicaLogListener listener = new ReplicaLogListener(context.votes(), spec.groupId(), factory);
     try {
       if (startedBefore && !hasSegments(context, spec)) {
         throw damaged(context, spec, "no segment is left in " + spec.directory(), null);
@@ -113,8 +113,7 @@ public final class Replica implements RaftGroup {
               spec.directory(),
               spec.identity(),
               spec.logConfig(),
-              new RecoveryHint(
-                  checkpointIndex, state.mark(), context.bootChanged() || cutToMark),
+              new RecoveryHint(checkpointIndex, state.mark(), context.bootChanged() || cutToMark),
               listener);
     } catch (LogDamagedException e) {
       throw damaged(context, spec, "damaged log: " + e.getMessage(), e);
@@ -263,7 +262,8 @@ public final class Replica implements RaftGroup {
       // Its threads may stay: a node that did not start cannot be joined.
       node.shutdown();
       factory.ended(stateMachine);
-      throw new ReplicaNotStartedException("JRaft refused to start; see its log lines", true, null);
+      throw new ReplicaNotStartedException(
+          "JRaft refused to start; MILLRACE_RAFT_LOG_LEVEL=INFO shows its log lines", true, null);
     }
     AppendEntriesGuard guard = new AppendEntriesGuard(new GuardView(), this::diverged);
     context.requests().add(spec.groupId(), new NodeMessages(spec.self(), node, guard));
@@ -280,10 +280,7 @@ public final class Replica implements RaftGroup {
         new GroupNodeOptions(spec.groupId(), context.network(), this::members);
     NodeOptionsFactory.apply(options, context.settings());
     options.setServiceFactory(
-        new ReplicaStorages(
-            storage,
-            new CheckpointSnapshotStorage(checkpoint),
-            votes));
+        new ReplicaStorages(storage, new CheckpointSnapshotStorage(checkpoint), votes));
     options.setFsm(bridge);
     options.setInitialConf(new Configuration(spec.members()));
     // JRaft only checks that these are not blank: the storages are handed over as objects.
@@ -343,9 +340,7 @@ public final class Replica implements RaftGroup {
     LOG.error("{}: replica stops: {}", spec.name(), failure.reason(), failure.cause());
     if (noVote) {
       try {
-        context
-            .votes()
-            .saveHealth(spec.groupId(), StoredHealth.STORED_NO_VOTE, failure.reason());
+        context.votes().saveHealth(spec.groupId(), StoredHealth.STORED_NO_VOTE, failure.reason());
       } catch (IOException e) {
         LOG.error("{}: its health cannot be stored", spec.name(), e);
       }

@@ -4,6 +4,7 @@ import io.millrace.broker.log.FsyncPolicy;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.log.SyncMark;
 import io.millrace.broker.raft.message.StoredHealth;
+import io.millrace.broker.raft.storage.GroupState;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -99,14 +100,20 @@ public final class Replicas implements AutoCloseable {
     return executor;
   }
 
-  // ----------------------------------------------------------------------------- starting, stopping
+  // ----------------------------------------------------------------------------- starting,
+  // stopping
 
   /**
    * Lets a replica run from now on; returns at once. Idempotent for a group that is here already.
    */
   public void start(ReplicaSpec spec, StateMachineFactory factory) {
+    if (closed) {
+      return;
+    }
     Slot slot = new Slot(spec, factory);
-    if (!closed && slots.putIfAbsent(spec.name(), slot) == null) {
+    // One that was only shown as not started, and may start now, gives way.
+    Slot kept = slots.merge(spec.name(), slot, (old, fresh) -> old.factory == null ? fresh : old);
+    if (kept == slot) {
       lifecycle.execute(() -> startNow(slot));
     }
   }
@@ -303,8 +310,7 @@ public final class Replicas implements AutoCloseable {
   /** True if no replica is starting or waiting to be started again. */
   public boolean allSettled() {
     return slots.values().stream()
-        .noneMatch(
-            slot -> slot.state == SlotState.STARTING || slot.state == SlotState.WAITING);
+        .noneMatch(slot -> slot.state == SlotState.STARTING || slot.state == SlotState.WAITING);
   }
 
   /**
@@ -318,13 +324,20 @@ public final class Replicas implements AutoCloseable {
   public List<View> views() {
     List<View> views = new ArrayList<>();
     for (Slot slot : slots.values()) {
-      StoredHealth health =
-          slot.factory == null
-              ? StoredHealth.STORED_NO_VOTE
-              : context.votes().state(slot.spec.groupId()).health();
-      views.add(new View(slot.spec, slot.replica, health, slot.replica == null ? slot.reason : ""));
+      views.add(view(slot));
     }
     return views;
+  }
+
+  private View view(Slot slot) {
+    Replica running = slot.replica;
+    GroupState stored = context.votes().state(slot.spec.groupId());
+    if (stored.health() != StoredHealth.STORED_OK) {
+      return new View(slot.spec, running, stored.health(), stored.reason());
+    }
+    StoredHealth health =
+        slot.factory == null ? StoredHealth.STORED_NO_VOTE : StoredHealth.STORED_OK;
+    return new View(slot.spec, running, health, running == null ? slot.reason : "");
   }
 
   /** Stops all replicas, several at once; returns when their logs are closed. */

@@ -43,10 +43,7 @@ final class StateMachineBridge extends StateMachineAdapter {
   private volatile long appliedIndex;
   private long appliedTerm;
 
-  StateMachineBridge(
-      Replica replica,
-      ReplicaStateMachine stateMachine,
-      Checkpointer checkpointer) {
+  StateMachineBridge(Replica replica, ReplicaStateMachine stateMachine, Checkpointer checkpointer) {
     this.replica = replica;
     this.stateMachine = stateMachine;
     this.checkpointer = checkpointer;
@@ -81,8 +78,8 @@ final class StateMachineBridge extends StateMachineAdapter {
   }
 
   /**
-   * Takes the state of the checkpoint before the node starts: an exception in JRaft's own call would
-   * leave it waiting for ever.
+   * Takes the state of the checkpoint before the node starts: an exception in JRaft's own call
+   * would leave it waiting for ever.
    */
   void restore(Checkpoint checkpoint) {
     stateMachine.restore(checkpoint.getState(), checkpoint.getIndex(), checkpoint.getTerm());

@@ -75,8 +75,7 @@ final class ProducerLanes<H> {
         epoch = id.epoch();
         closedAt = id.firstSequence();
       } else if (id.epoch() == epoch
-          && (closedAt == Sequences.NONE
-              || Sequences.distance(closedAt, id.firstSequence()) < 0)) {
+          && (closedAt == Sequences.NONE || Sequences.distance(closedAt, id.firstSequence()) < 0)) {
         closedAt = id.firstSequence();
       }
     }

@@ -19,7 +19,8 @@ import java.util.List;
  *       <em>resume</em>: the client states that nothing else of its is unresolved here, so nothing
  *       earlier can come later. Resume also lets a known producer skip what it gave up.
  *   <li>A refused batch closes the lane until its sequence is retried. For a known producer that
- *       follows from the first rule; for an unknown one it keeps a later batch from being the first.
+ *       follows from the first rule; for an unknown one it keeps a later batch from being the
+ *       first.
  *   <li>After a failure of a batch in flight nothing new is taken until the fate of the others in
  *       flight is known.
  * </ul>
@@ -27,8 +28,8 @@ import java.util.List;
  * <p>Owns: the committed part, equal on all replicas and part of the checkpoint; the leader's part,
  * gone with the leadership. It has no clock: time is log time, handed in from entries.
  *
- * <p>Threads: not safe; the owner serialises all calls (the committed part changes on the FSM thread
- * only, so that thread may read it without).
+ * <p>Threads: not safe; the owner serialises all calls (the committed part changes on the FSM
+ * thread only, so that thread may read it without).
  *
  * @param <H> handle of a batch that is proposed and not yet applied
  */

@@ -94,14 +94,14 @@ class HandlersTest {
 
   @Test
   void metadataIsDescribed() {
-    MetadataHandler handler = new MetadataHandler(metadata, new RequestLimits(1, 2));
+    MetadataHandler handler = new MetadataHandler(metadata, () -> true, new RequestLimits(1, 2));
     handle(handler, MetadataRequest.newBuilder().addTopics("a").addTopics("b").build());
     assertThat(((MetadataResponse) responder.header).getAnsweringBroker()).isEqualTo(2);
   }
 
   @Test
   void tooManyTopicsAreMalformed() {
-    MetadataHandler handler = new MetadataHandler(metadata, new RequestLimits(1, 2));
+    MetadataHandler handler = new MetadataHandler(metadata, () -> true, new RequestLimits(1, 2));
     MetadataRequest request =
         MetadataRequest.newBuilder().addAllTopics(Collections.nCopies(3, "t")).build();
     assertThatThrownBy(() -> handle(handler, request))
@@ -348,8 +348,8 @@ class HandlersTest {
             () ->
                 new Handlers(
                     List.of(
-                        new MetadataHandler(metadata, RequestLimits.DEFAULT),
-                        new MetadataHandler(metadata, RequestLimits.DEFAULT))))
+                        new MetadataHandler(metadata, () -> true, RequestLimits.DEFAULT),
+                        new MetadataHandler(metadata, () -> true, RequestLimits.DEFAULT))))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("METADATA has two handlers");
     assertThat(new Handlers(List.of()).find(ApiKind.FETCH)).isNull();

@@ -34,6 +34,7 @@ import io.millrace.protocol.message.ProduceResponse;
 import io.millrace.protocol.message.RaftHeader;
 import io.millrace.protocol.message.RaftResponseHeader;
 import io.netty.buffer.Unpooled;
+import io.netty.buffer.UnpooledByteBufAllocator;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -49,6 +50,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -69,6 +71,8 @@ class NettyServerTest {
 
   private final Map<ApiKind, RequestHandler> handlers = new EnumMap<>(ApiKind.class);
   private final NetworkCounters counters = new NetworkCounters();
+  private final Set<Integer> isolated = ConcurrentHashMap.newKeySet();
+  private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, false);
   private NettyServer server;
   private InetSocketAddress address;
 
@@ -78,6 +82,13 @@ class NettyServerTest {
   void stop() {
     if (server != null) {
       server.close();
+      // Every buffer has one owner, and each of them gave it back.
+      await()
+          .untilAsserted(
+              () -> {
+                assertThat(allocator.metric().usedDirectMemory()).isZero();
+                assertThat(allocator.metric().usedHeapMemory()).isZero();
+              });
     }
   }
 
@@ -116,7 +127,14 @@ class NettyServerTest {
                     ErrorCode.INCARNATION_MISMATCH, "broker 9 has another incarnation");
               }
             }));
-    server = new NettyServer(config, new Handlers(handlers.values()), counters, "test");
+    server =
+        new NettyServer(
+            config,
+            new Handlers(handlers.values()),
+            counters,
+            "test",
+            brokerId -> isolated.contains(brokerId),
+            allocator);
     address = server.start(ANY_PORT);
   }
 
@@ -747,6 +765,35 @@ class NettyServerTest {
       }
     }
     assertThat(threads).hasSize(60).allMatch(name -> name.startsWith("net-peer-test"));
+  }
+
+  @Test
+  void anIsolatedBrokerIsNeitherHeardNorAnswered() throws IOException {
+    List<Responder> parked = new CopyOnWriteArrayList<>();
+    handle(
+        ApiKind.RAFT,
+        (request, responder) -> {
+          if (request.frame().correlation() == 2) {
+            parked.add(responder);
+          } else {
+            responder.respond(RaftResponseHeader.getDefaultInstance());
+          }
+        });
+    start(config());
+    try (RawClient broker = new RawClient(address)) {
+      broker.peerHello("shop", 2);
+      broker.send(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance());
+      await().until(() -> parked.size() == 1);
+      isolated.add(2);
+      parked.get(0).respond(RaftResponseHeader.getDefaultInstance());
+      broker.send(ApiKind.RAFT, 3, RaftHeader.getDefaultInstance());
+      await().until(() -> gauge("net.bytes.in") > 0 && counters.requestCount(ApiKind.RAFT) == 1);
+      // What a broker waits for does not hold up the end of this one.
+      assertThat(server.drain(5_000)).isTrue();
+      isolated.clear();
+      broker.send(ApiKind.RAFT, 4, RaftHeader.getDefaultInstance());
+      assertThat(broker.read().correlation()).isIn(3, 4);
+    }
   }
 
   @Test

@@ -1,6 +1,7 @@
 package io.millrace.broker.partition;
 
 import io.millrace.broker.state.BatchId;
+import io.millrace.broker.state.Sequences;
 import io.millrace.protocol.batch.BatchHeader;
 import io.millrace.protocol.batch.BatchWriter;
 import io.millrace.protocol.batch.Compression;
@@ -16,17 +17,14 @@ final class Batches {
   private Batches() {}
 
   static ByteBuffer of(BatchId id, int valueBytes) {
-    int records = io.millrace.broker.state.Sequences.distance(
-            id.firstSequence(), id.lastSequence())
-        + 1;
+    int records = Sequences.distance(id.firstSequence(), id.lastSequence()) + 1;
     return writer(records, valueBytes).build(id.producerId(), id.epoch(), id.firstSequence());
   }
 
   /** Of a producer without an id. */
   static ByteBuffer plain(int records, int valueBytes) {
     return writer(records, valueBytes)
-        .build(
-            BatchHeader.NO_PRODUCER_ID, BatchHeader.NO_PRODUCER_EPOCH, BatchHeader.NO_SEQUENCE);
+        .build(BatchHeader.NO_PRODUCER_ID, BatchHeader.NO_PRODUCER_EPOCH, BatchHeader.NO_SEQUENCE);
   }
 
   private static BatchWriter writer(int records, int valueBytes) {

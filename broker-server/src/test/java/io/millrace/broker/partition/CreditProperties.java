@@ -46,8 +46,7 @@ class CreditProperties {
       }
       assertThat(reader.atEnd()).isTrue();
       assertThat(fixture.budget.responseBytes()).isZero();
-      assertThat(fixture.counters.value(PartitionCounters.Counter.CONTROL_BATCHES_SERVED))
-          .isZero();
+      assertThat(fixture.counters.value(PartitionCounters.Counter.CONTROL_BATCHES_SERVED)).isZero();
     }
   }
 

@@ -35,9 +35,7 @@ final class FetchFixture implements AutoCloseable {
     }
 
     ErrorCode code(int i) {
-      return result(i).hasError()
-          ? ErrorCode.of(result(i).getError().getCode())
-          : ErrorCode.NONE;
+      return result(i).hasError() ? ErrorCode.of(result(i).getError().getCode()) : ErrorCode.NONE;
     }
 
     ErrorCode requestCode() {
@@ -163,5 +161,10 @@ final class FetchFixture implements AutoCloseable {
   public void close() {
     coordinator.close();
     partitions.forEach(PartitionFixture::close);
+    for (PartitionFixture partition : partitions) {
+      if (!partition.faults.isEmpty()) {
+        throw new AssertionError(partition.id + ": " + partition.faults);
+      }
+    }
   }
 }

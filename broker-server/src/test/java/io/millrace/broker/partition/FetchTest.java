@@ -5,6 +5,7 @@ import static io.millrace.broker.partition.FetchFixture.request;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.google.protobuf.ByteString;
 import io.millrace.broker.partition.FetchFixture.Fetch;
 import io.millrace.broker.partition.PartitionCounters.Counter;
 import io.millrace.broker.state.message.LogStartEntry;
@@ -13,6 +14,7 @@ import io.millrace.protocol.batch.ControlType;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.OffsetRange;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -169,7 +171,7 @@ class FetchTest {
             fixture.fetch(
                 partition(0).from(0),
                 partition(0).from(0).setPartition(9),
-                partition(0).from(0).setTopicId(com.google.protobuf.ByteString.EMPTY)));
+                partition(0).from(0).setTopicId(ByteString.EMPTY)));
     assertThat(fetch.code(0)).isEqualTo(ErrorCode.NONE);
     assertThat(fetch.answer.slices()).hasSize(1);
     assertThat(fetch.code(1)).isEqualTo(ErrorCode.UNKNOWN_PARTITION);
@@ -291,9 +293,9 @@ class FetchTest {
     partition(0).store(1);
     partition(1).store(1);
     // The file goes away below the log.
-    try (var files = java.nio.file.Files.walk(partition(0).log.directory())) {
+    try (var files = Files.walk(partition(0).log.directory())) {
       for (Path file : files.filter(f -> f.toString().endsWith(".log")).toList()) {
-        java.nio.file.Files.write(file, new byte[0]);
+        Files.write(file, new byte[0]);
       }
     }
     Fetch fetch = answeredAtOnce(fixture.fetch(partition(0).from(0), partition(1).from(0)));

@@ -8,6 +8,7 @@ import io.millrace.broker.partition.PartitionCounters.Counter;
 import io.millrace.protocol.batch.ControlBatch;
 import io.millrace.protocol.batch.ControlType;
 import io.millrace.protocol.error.ErrorCode;
+import io.millrace.protocol.message.FetchRequest;
 import io.millrace.protocol.message.RequestContext;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -50,7 +51,7 @@ class LongPollTest {
     assertThat(second.partition.status().waitingFetches()).isZero();
   }
 
-  private Fetch fetch(io.millrace.protocol.message.FetchRequest.Builder request) {
+  private Fetch fetch(FetchRequest.Builder request) {
     Fetch fetch = fixture.fetch(request);
     fetches.add(fetch);
     return fetch;
@@ -60,7 +61,7 @@ class LongPollTest {
     return fetch(request(first.from(0), second.from(0)));
   }
 
-  private long looks() {
+  private long parked() {
     return fixture.counters.value(Counter.FETCHES_PARKED);
   }
 
@@ -75,7 +76,7 @@ class LongPollTest {
     assertThat(fetch.done()).isTrue();
     assertThat(fetch.result(0).getSize()).isZero();
     assertThat(fetch.result(1).getDeliverUpTo()).isEqualTo(2);
-    assertThat(looks()).isEqualTo(1);
+    assertThat(parked()).isEqualTo(1);
     assertThat(fixture.timer.waiting()).isZero();
   }
 
@@ -133,15 +134,14 @@ class LongPollTest {
   @Test
   void aFetchThatMayNotWaitIsAnsweredAtOnce() {
     assertThat(fetch(request(first.from(0)).setMaxWaitMillis(0)).done()).isTrue();
-    assertThat(looks()).isZero();
+    assertThat(parked()).isZero();
   }
 
   @Test
   void theDeadlineOfTheRequestEndsTheWaitToo() {
     Fetch fetch =
         fetch(
-            request(first.from(0))
-                .setContext(RequestContext.newBuilder().setDeadlineMillis(100)));
+            request(first.from(0)).setContext(RequestContext.newBuilder().setDeadlineMillis(100)));
     fixture.timer.advance(100);
     assertThat(fetch.done()).isTrue();
   }
@@ -170,6 +170,16 @@ class LongPollTest {
     assertThat(fetch.code(1)).isEqualTo(ErrorCode.UNKNOWN_PARTITION);
     Fetch another = fetchBoth();
     assertThat(another.code(1)).isEqualTo(ErrorCode.UNKNOWN_PARTITION);
+  }
+
+  @Test
+  void anAnswerDuringTheRegistrationLeavesNothingBehind() {
+    fixture.timer.duringNewTimeout = () -> first.store(1);
+    Fetch fetch = fetchBoth();
+    assertThat(fetch.done()).isTrue();
+    assertThat(fixture.timer.waiting()).isZero();
+    assertThat(fixture.budget.waiting()).isZero();
+    assertThat(second.partition.status().waitingFetches()).isZero();
   }
 
   @Test
@@ -290,8 +300,7 @@ class LongPollTest {
 
   @Test
   void withoutCreditAFetchWaitsItsTimeWhateverArrives() {
-    Fetch records =
-        fetch(request(first.from(0)).setPrefetchRecords(10).setInFlightRecords(10));
+    Fetch records = fetch(request(first.from(0)).setPrefetchRecords(10).setInFlightRecords(10));
     Fetch bytes = fetch(request(first.from(0)).setPrefetchBytes(10).setInFlightBytes(10));
     first.store(5);
     assertThat(records.done()).isFalse();
@@ -313,9 +322,7 @@ class LongPollTest {
   @Test
   void aPartitionWithoutItsOwnCreditDoesNotHideAnother() {
     Fetch fetch =
-        fetch(
-            request(
-                first.from(0).setPrefetchRecords(5).setInFlightRecords(5), second.from(0)));
+        fetch(request(first.from(0).setPrefetchRecords(5).setInFlightRecords(5), second.from(0)));
     first.store(3);
     assertThat(fetch.done()).isFalse();
     second.store(3);

@@ -15,6 +15,9 @@ final class ManualTimer implements Timer {
   private long nowMillis;
   private boolean stopped;
 
+  /** Runs once, inside the next newTimeout. */
+  Runnable duringNewTimeout;
+
   private final class Entry implements Timeout {
     private final TimerTask task;
     private final long atMillis;
@@ -56,7 +59,17 @@ final class ManualTimer implements Timer {
   }
 
   @Override
-  public synchronized Timeout newTimeout(TimerTask task, long delay, TimeUnit unit) {
+  public Timeout newTimeout(TimerTask task, long delay, TimeUnit unit) {
+    Timeout timeout = add(task, delay, unit);
+    Runnable now = duringNewTimeout;
+    duringNewTimeout = null;
+    if (now != null) {
+      now.run();
+    }
+    return timeout;
+  }
+
+  private synchronized Timeout add(TimerTask task, long delay, TimeUnit unit) {
     if (stopped) {
       throw new IllegalStateException("the timer is stopped");
     }

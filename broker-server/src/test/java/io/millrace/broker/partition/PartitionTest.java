@@ -9,6 +9,7 @@ import io.millrace.broker.raft.ProposalCallback;
 import io.millrace.broker.state.BatchId;
 import io.millrace.broker.state.UnknownControlEntryException;
 import io.millrace.broker.state.message.LogStartEntry;
+import io.millrace.broker.state.message.PartitionImage;
 import io.millrace.broker.state.message.TimeEntry;
 import io.millrace.protocol.batch.BatchHeader;
 import io.millrace.protocol.batch.ControlBatch;
@@ -224,11 +225,7 @@ class PartitionTest {
     ByteString image = fixture.partition.checkpoint();
     assertThatThrownBy(() -> fixture.partition.restore(image, 2, 1))
         .isInstanceOf(IllegalStateException.class);
-    ByteString newer =
-        io.millrace.broker.state.message.PartitionImage.newBuilder()
-            .setVersion(2)
-            .build()
-            .toByteString();
+    ByteString newer = PartitionImage.newBuilder().setVersion(2).build().toByteString();
     assertThatThrownBy(() -> fixture.newPartition().restore(newer, 2, 1))
         .hasMessageContaining("version 2");
     assertThatThrownBy(
@@ -239,8 +236,7 @@ class PartitionTest {
   @Test
   void logTimeOfAnEntryIsReadableWithoutAPartition() {
     ByteBuffer time =
-        ControlBatch.encode(
-            ControlType.TIME, TimeEntry.newBuilder().setLogTimeMillis(77).build());
+        ControlBatch.encode(ControlType.TIME, TimeEntry.newBuilder().setLogTimeMillis(77).build());
     assertThat(Partition.logTimeOf(time)).isEqualTo(77);
     assertThat(Partition.logTimeOf(noOp())).isEqualTo(-1);
   }
@@ -297,8 +293,7 @@ class PartitionTest {
     fixture.raft.lead(1);
     CompletableFuture<ProduceResult> inFlight = fixture.produce(Batches.plain(1, 1));
     fixture.partition.failed("disk is gone");
-    assertThat(inFlight.join().getError().getCode())
-        .isEqualTo(ErrorCode.OUTCOME_UNKNOWN.number());
+    assertThat(inFlight.join().getError().getCode()).isEqualTo(ErrorCode.OUTCOME_UNKNOWN.number());
     ProduceResult refused = fixture.produce(Batches.plain(1, 1)).join();
     assertThat(refused.getError().getCode()).isEqualTo(ErrorCode.STORAGE_ERROR.number());
     assertThat(refused.getError().getText()).contains("disk is gone");

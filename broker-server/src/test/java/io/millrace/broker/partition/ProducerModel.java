@@ -38,6 +38,9 @@ final class ProducerModel {
     Stage stage = Stage.NEW;
     boolean resume;
 
+    /** The broker does not know this producer: goes out again alone, and resumes. */
+    boolean mustResume;
+
     /** An attempt ended without a certain answer, so the batch may be stored. */
     boolean maybeStored;
 
@@ -60,8 +63,8 @@ final class ProducerModel {
   private final Deque<Copy> stale = new ArrayDeque<>();
 
   /**
-   * Nothing follows a resuming batch before its answer. Needed only where sequences wrap: sequence 0
-   * behind a resuming batch that got lost would look like a start.
+   * Nothing follows a resuming batch before its answer. Needed only where sequences wrap: sequence
+   * 0 behind a resuming batch that got lost would look like a start.
    */
   private final boolean resumesAlone;
 
@@ -96,13 +99,18 @@ final class ProducerModel {
       }
       batches.add(next);
     }
+    if (next.mustResume && !next.resume) {
+      if (inFlight() > 0) {
+        return;
+      }
+      next.resume = true;
+    }
     next.stage = Stage.IN_FLIGHT;
     stale.addLast(new Copy(next.bytes, next.resume));
     if (stale.size() > 8) {
       stale.removeFirst();
     }
-    next.answer =
-        lostOnTheWay ? new CompletableFuture<>() : attempt(next.bytes, next.resume);
+    next.answer = lostOnTheWay ? new CompletableFuture<>() : attempt(next.bytes, next.resume);
   }
 
   private CompletableFuture<ProduceResult> attempt(ByteBuffer bytes, boolean resume) {
@@ -140,8 +148,7 @@ final class ProducerModel {
       }
       case UNKNOWN_PRODUCER -> {
         sent.stage = Stage.RETRY;
-        // Only the first unresolved batch may say it, and only when it is alone on its way.
-        sent.resume = firstWaiting() == sent && inFlight() == 0;
+        sent.mustResume = true;
       }
       default -> throw new AssertionError(sent.id + ": " + code + " " + result);
     }
@@ -200,8 +207,10 @@ final class ProducerModel {
   /** Resolves everything with a broker that works. */
   void finish() {
     for (int round = 0; round < 20 * (batches.size() + 1) && !nothingUnresolved(); round++) {
-      while (firstWaiting() != null) {
-        send(false);
+      for (int i = 0; i < MAX_IN_FLIGHT; i++) {
+        if (firstWaiting() != null) {
+          send(false);
+        }
       }
       fixture.raft.commitAll();
       for (int i = 0; i < MAX_IN_FLIGHT; i++) {

@@ -5,6 +5,7 @@ import io.millrace.broker.state.PartitionState;
 import io.millrace.broker.state.ProducerTable;
 import io.millrace.broker.state.Sequences;
 import io.millrace.protocol.batch.BatchHeader;
+import io.millrace.protocol.batch.ControlBatch;
 import io.millrace.protocol.batch.ControlType;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.FsyncPolicy;
@@ -103,8 +104,7 @@ final class SequencerFixture {
     List<ControlType> types = new ArrayList<>();
     for (FakeRaft.Entry entry : raft.committed()) {
       if (BatchHeader.isControl(entry.batch(), 0)) {
-        types.add(
-            io.millrace.protocol.batch.ControlBatch.decode(entry.batch().duplicate()).type());
+        types.add(ControlBatch.decode(entry.batch().duplicate()).type());
       }
     }
     return types;

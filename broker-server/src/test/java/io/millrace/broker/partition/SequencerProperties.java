@@ -18,13 +18,12 @@ class SequencerProperties {
 
   private static final int STEPS = 200;
 
-  @Property(tries = 1500)
-  void whatAProducerSendsIsStoredOnceAndInOrder(
-      @ForAll("steps") List<Integer> steps) {
+  @Property(tries = 2000)
+  void whatAProducerSendsIsStoredOnceAndInOrder(@ForAll("steps") List<Integer> steps) {
     new Run().run(steps, 0);
   }
 
-  @Property(tries = 500)
+  @Property(tries = 700)
   void alsoWhenItResumesAndItsSequenceWraps(
       @ForAll("steps") List<Integer> steps,
       @ForAll @IntRange(min = Integer.MAX_VALUE - 100) int firstSequence) {

@@ -17,6 +17,7 @@ import io.millrace.protocol.message.ProduceResult;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -143,8 +144,7 @@ class SequencerTest {
     assertThat(
             code(
                 fixture.send(
-                    Batches.request(ID, batch)
-                        .setTopicId(PartitionId.toBytes(new java.util.UUID(9, 9))),
+                    Batches.request(ID, batch).setTopicId(PartitionId.toBytes(new UUID(9, 9))),
                     batch)))
         .isEqualTo(ErrorCode.UNKNOWN_PARTITION);
     assertThat(code(fixture.send(Batches.request(ID, batch).setSize(5), batch)))

@@ -30,7 +30,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 
 /**
  * Asks the leaders of partitions for offsets, again where a leader moves or is not ready, until the
@@ -57,17 +57,17 @@ public final class OffsetLookup {
 
   public CompletableFuture<Map<TopicPartition, OffsetAndTime>> lookUp(
       Map<TopicPartition, OffsetSpec> wanted, long timeoutMillis) {
-    return lookUp(wanted, timeoutMillis, (tp, found) -> {});
+    return lookUp(wanted, timeoutMillis, found -> {});
   }
 
   /**
-   * @param onFound told each offset as soon as it is known, on an event loop: one partition without
-   *     a leader does not hold up the others
+   * @param onFound told the offsets of each answer as it comes, on an event loop: one partition
+   *     without a leader does not hold up the others
    */
   public CompletableFuture<Map<TopicPartition, OffsetAndTime>> lookUp(
       Map<TopicPartition, OffsetSpec> wanted,
       long timeoutMillis,
-      BiConsumer<TopicPartition, OffsetAndTime> onFound) {
+      Consumer<Map<TopicPartition, OffsetAndTime>> onFound) {
     Run run = new Run(wanted, timeoutMillis, onFound);
     wanted.keySet().forEach(tp -> metadata.want(tp.topic()));
     run.round();
@@ -79,7 +79,7 @@ public final class OffsetLookup {
         new CompletableFuture<>();
     private final long startNanos = Ticks.now();
     private final long timeoutMillis;
-    private final BiConsumer<TopicPartition, OffsetAndTime> onFound;
+    private final Consumer<Map<TopicPartition, OffsetAndTime>> onFound;
     // Guarded by this.
     private final Map<TopicPartition, OffsetSpec> todo;
     private final Map<TopicPartition, OffsetAndTime> found = new HashMap<>();
@@ -90,7 +90,7 @@ public final class OffsetLookup {
     Run(
         Map<TopicPartition, OffsetSpec> wanted,
         long timeoutMillis,
-        BiConsumer<TopicPartition, OffsetAndTime> onFound) {
+        Consumer<Map<TopicPartition, OffsetAndTime>> onFound) {
       this.onFound = onFound;
       this.todo = new LinkedHashMap<>(wanted);
       this.timeoutMillis = timeoutMillis;
@@ -197,6 +197,7 @@ public final class OffsetLookup {
 
     private void answered(
         ClusterView view, List<TopicPartition> partitions, ListOffsetsResponse response) {
+      Map<TopicPartition, OffsetAndTime> now = new HashMap<>();
       for (int i = 0; i < Math.min(partitions.size(), response.getResultsCount()); i++) {
         TopicPartition tp = partitions.get(i);
         ListOffsetsResult r = response.getResults(i);
@@ -208,7 +209,7 @@ public final class OffsetLookup {
             todo.remove(tp);
             found.put(tp, offset);
           }
-          onFound.accept(tp, offset);
+          now.put(tp, offset);
         } else if (code.retriable()
             || code == ErrorCode.UNKNOWN_TOPIC
             || code == ErrorCode.UNKNOWN_PARTITION) {
@@ -223,6 +224,9 @@ public final class OffsetLookup {
           fail(MillraceException.of(error));
           return;
         }
+      }
+      if (!now.isEmpty()) {
+        onFound.accept(now);
       }
       oneDone();
     }

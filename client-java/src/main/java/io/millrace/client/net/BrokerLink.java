@@ -8,14 +8,13 @@ import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.frame.Frame;
 import io.millrace.protocol.frame.Frames;
 import io.millrace.protocol.frame.MalformedFrameException;
-import io.millrace.protocol.message.HelloRequest;
 import io.millrace.protocol.message.HelloResponse;
-import io.millrace.protocol.message.RequestContext;
 import io.millrace.protocol.message.ResponseContext;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoop;
+import io.netty.util.concurrent.Future;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -43,9 +42,6 @@ import org.slf4j.LoggerFactory;
 final class BrokerLink {
 
   private static final Logger LOG = LoggerFactory.getLogger(BrokerLink.class);
-
-  private static final String CLIENT_NAME = "millrace-java 0.1";
-  private static final int VERSION = 1;
 
   /** A shorter silence says nothing about the machine behind it. */
   private static final long MIN_SILENT_MILLIS = 1_000;
@@ -101,7 +97,7 @@ final class BrokerLink {
   }
 
   String lastFailure() {
-    return lastFailure;
+    return ready ? "connected" : lastFailure;
   }
 
   boolean isReady() {
@@ -165,10 +161,11 @@ final class BrokerLink {
 
   private void connect() {
     state = State.CONNECTING;
+    lastFailure = failures == 0 ? "no answer yet" : lastFailure;
     connector.connect(address, loop, new LinkHandler(this)).addListener(this::connected);
   }
 
-  private void connected(io.netty.util.concurrent.Future<? super Channel> connecting) {
+  private void connected(Future<? super Channel> connecting) {
     if (!connecting.isSuccess()) {
       if (state == State.CONNECTING) {
         disconnected(Reasons.of(connecting.cause()));
@@ -183,20 +180,14 @@ final class BrokerLink {
     channel = opened;
     state = State.GREETING;
     lastReadNanos = Ticks.now();
-    HelloRequest hello =
-        HelloRequest.newBuilder()
-            .setContext(
-                RequestContext.newBuilder()
-                    .setClientId(config.clientId())
-                    .setDeadlineMillis(config.connectTimeoutMillis()))
-            .setClientName(CLIENT_NAME)
-            .setMinVersion(VERSION)
-            .setMaxVersion(VERSION)
-            .setClusterId(cluster.get())
-            .build();
     PendingRequest<HelloResponse> request =
         new PendingRequest<>(
-            Api.HELLO, hello, null, config.connectTimeoutMillis(), 0, new Greeting(opened));
+            Api.HELLO,
+            Hello.request(config, cluster),
+            null,
+            config.connectTimeoutMillis(),
+            0,
+            new Greeting(opened));
     request.startedNanos = Ticks.now();
     write(request);
   }
@@ -210,14 +201,9 @@ final class BrokerLink {
 
     @Override
     public void done(HelloResponse hello, ByteBuf payload) {
-      if (!cluster.accept(hello.getClusterId())) {
-        close(
-            greeted,
-            "it belongs to cluster "
-                + hello.getClusterId()
-                + ", this client to "
-                + cluster.get()
-                + "; correct the address");
+      String refusal = Hello.refusal(hello, cluster);
+      if (refusal != null) {
+        close(greeted, refusal);
         return;
       }
       brokerId = hello.getBrokerId();

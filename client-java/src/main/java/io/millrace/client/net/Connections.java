@@ -5,6 +5,7 @@ import io.millrace.client.ClientConfig;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.util.concurrent.DefaultThreadFactory;
@@ -80,7 +81,7 @@ public final class Connections {
         config,
         cluster,
         connector,
-        (io.netty.channel.EventLoop) loops.next(),
+        (EventLoop) loops.next(),
         () -> writableListeners.forEach(Runnable::run));
   }
 

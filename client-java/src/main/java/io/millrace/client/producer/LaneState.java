@@ -17,7 +17,8 @@ import java.util.List;
  *
  * <p><b>Order.</b> After an attempt fails nothing is sent until all attempts under way are decided;
  * then the undecided batches are sent again in sequence order: the first alone, until it is stored,
- * the others behind it. A broker takes only the next sequence, so what it refused with a gap before it cannot have been stored around the gap.
+ * the others behind it. A broker takes only the next sequence, so what it refused with a gap before
+ * it cannot have been stored around the gap.
  *
  * <p><b>A batch that ends for good without being stored</b> (refused, or its time is over) leaves a
  * gap. The batch after it carries <em>resume</em>, which lets the broker skip sequences, and it is
@@ -43,6 +44,10 @@ import java.util.List;
  *
  * <p>What it rests on: the broker remembers a producer for longer than the delivery timeout, and
  * resume never takes a sequence at or below the last one it knows.
+ *
+ * <p><b>The window</b> of batches in flight is counted from the oldest undecided one, not by how
+ * many are undecided: answers may overtake each other, and a batch whose answer is missing while
+ * five later ones are stored would no longer be among the five that brokers recognise.
  *
  * <p>A producer id that a broker calls fenced is given up: batches that were sent under it end, the
  * others go on under a new id from sequence 0.
@@ -113,7 +118,7 @@ final class LaneState {
         return wait ? null : batch;
       }
     }
-    if (unresolved.size() >= maxInFlight || gapBefore != NO_GAP && !unresolved.isEmpty()) {
+    if (windowFull(maxInFlight) || gapBefore != NO_GAP && !unresolved.isEmpty()) {
       return null;
     }
     if (idFenced) {
@@ -141,6 +146,15 @@ final class LaneState {
     nextSequence = nextSequence + batch.recordCount() & SEQUENCE_MASK;
     unresolved.addLast(batch);
     return batch;
+  }
+
+  /**
+   * The broker remembers the last batches by count: the oldest undecided one must stay among them,
+   * also when later ones are decided before it.
+   */
+  private boolean windowFull(int maxInFlight) {
+    ProducerBatch oldest = unresolved.peekFirst();
+    return oldest != null && nextPlace - oldest.place >= maxInFlight;
   }
 
   /** Whether this batch must carry resume. */
@@ -238,7 +252,10 @@ final class LaneState {
     unresolved.remove(batch);
     draining = true;
     gapBefore = gapBefore == NO_GAP ? batch.place + 1 : Math.max(gapBefore, batch.place + 1);
-    lastFailure = reason;
+    if (lastFailure.isEmpty()) {
+      // What an attempt met says more than that its batch ended, whose text repeats it.
+      lastFailure = reason;
+    }
   }
 
   void producerFenced() {

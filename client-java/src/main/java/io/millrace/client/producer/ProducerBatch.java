@@ -83,7 +83,7 @@ final class ProducerBatch {
     if (missing <= 0) {
       return true;
     }
-    long step = Math.min(MOST_RESERVE_BYTES, Math.max(FIRST_RESERVE_BYTES, reservedBytes));
+    long step = Math.min(MOST_RESERVE_BYTES, Math.max(FIRST_RESERVE_BYTES, reservedBytes / 4));
     if (missing < step && budget.tryReserve(step)) {
       reservedBytes += step;
       return true;

@@ -79,7 +79,8 @@ final class RecordAppender {
       boolean done =
           known == null
               ? enqueue(route, record, recordBytes, future)
-              : appendKnown(route, known, record, recordBytes, nowMillis, PartitionLane.NOW, future, false);
+              : appendKnown(
+                  route, known, record, recordBytes, nowMillis, PartitionLane.NOW, future, false);
       if (done) {
         return;
       }
@@ -89,6 +90,14 @@ final class RecordAppender {
   }
 
   private long check(ProducerRecord record) {
+    if (record.topic() == null) {
+      Checks.topicName(null);
+    }
+    for (int i = 0; i < record.headers().size(); i++) {
+      if (record.headers().get(i) == null) {
+        throw new InvalidArgumentException("header " + i + " is null; leave it out");
+      }
+    }
     Long timestamp = record.timestampMillis();
     if (timestamp != null) {
       long latest = System.currentTimeMillis() + BatchValidator.Limits.DAY_MILLIS;

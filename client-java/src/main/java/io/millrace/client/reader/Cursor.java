@@ -10,6 +10,7 @@ import io.millrace.protocol.error.MillraceException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Where a reader is in one partition, and what waits here for it.
@@ -82,6 +83,9 @@ final class Cursor {
   /** The fetch that this partition is part of; null = none. */
   FetchCall call;
 
+  /** Sought, and not yet told that there is nothing: need not wait for a fetch under way. */
+  boolean eager;
+
   long notBeforeNanos;
   int failures;
 
@@ -90,6 +94,9 @@ final class Cursor {
 
   /** Why nothing arrives; empty = nothing is wrong. */
   String trouble = "";
+
+  /** The trouble is that topic or leader are not known. */
+  boolean placeUnknown;
 
   /** What poll throws until the application decides. */
   MillraceException failure;
@@ -124,6 +131,7 @@ final class Cursor {
   private void restart() {
     fetchAgain();
     sinceNanos = Ticks.now();
+    eager = true;
     notBeforeNanos = 0;
     failures = 0;
     doubtedLeader = 0;
@@ -131,6 +139,24 @@ final class Cursor {
     failure = null;
     badOffset = -1;
     badTries = 0;
+  }
+
+  void placeUnknown(String why) {
+    trouble = why;
+    placeUnknown = true;
+  }
+
+  void placeKnown() {
+    if (placeUnknown) {
+      trouble = "";
+      placeUnknown = false;
+    }
+  }
+
+  void waitFor(int millis) {
+    if (millis > 0) {
+      notBeforeNanos = Ticks.now() + TimeUnit.MILLISECONDS.toNanos(millis);
+    }
   }
 
   /** Drops what was fetched and not handed over, to fetch it again. */

@@ -1,5 +1,6 @@
 package io.millrace.client.reader;
 
+import com.google.protobuf.ByteString;
 import io.millrace.client.OnLost;
 import io.millrace.client.ReaderConfig;
 import io.millrace.client.TopicPartition;
@@ -12,11 +13,13 @@ import io.millrace.protocol.batch.BatchReader;
 import io.millrace.protocol.batch.InvalidBatchException;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
+import io.millrace.protocol.error.Outcome;
 import io.millrace.protocol.message.ErrorInfo;
 import io.millrace.protocol.message.FetchResponse;
 import io.millrace.protocol.message.FetchResult;
 import io.netty.buffer.ByteBuf;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,8 +56,12 @@ final class FetchAnswers {
       for (FetchCall.Part part : call.parts()) {
         if (state.isCurrent(call, part)) {
           part.cursor().call = null;
-          part.cursor().doubtedLeader = call.broker();
-          state.retry(part.cursor(), failure.getMessage(), throttle);
+          if (failure instanceof BrokerErrorException && isHopeless(failure.code())) {
+            state.fail(part.cursor(), failure);
+          } else {
+            part.cursor().doubtedLeader = call.broker();
+            state.retry(part.cursor(), failure.getMessage(), throttle);
+          }
         }
       }
     } finally {
@@ -66,6 +73,9 @@ final class FetchAnswers {
 
   void answered(FetchCall call, FetchResponse response, ByteBuf payload) {
     boolean refresh = false;
+    int throttleMillis = response.getContext().getThrottleMillis();
+    // Told to the metadata outside the lock: its listeners take locks of other readers.
+    List<Runnable> hints = new ArrayList<>();
     state.lock.lock();
     try {
       state.underWay.remove(call);
@@ -80,9 +90,10 @@ final class FetchAnswers {
           if (result == null || offset + size > payload.writerIndex()) {
             state.retry(cursor, "broker " + call.broker() + " answered without this partition", 0);
           } else if (result.getError().getCode() != 0) {
-            refresh |= refused(call, cursor, result, response.getContext().getThrottleMillis());
+            refresh |= refused(call, cursor, result, throttleMillis, hints);
           } else {
             take(call, cursor, result, payload, offset, size);
+            cursor.waitFor(throttleMillis);
           }
         }
         offset += size;
@@ -91,10 +102,23 @@ final class FetchAnswers {
     } finally {
       state.lock.unlock();
     }
+    hints.forEach(Runnable::run);
     if (refresh) {
       metadata.refreshSoon();
     }
     pump.run();
+  }
+
+  /**
+   * What neither another leader nor time will mend. Whether a topic is gone is for the metadata to
+   * say, and a fault inside a broker may pass.
+   */
+  private static boolean isHopeless(ErrorCode code) {
+    return code.outcome() == Outcome.NOT_DONE
+        && !code.retriable()
+        && code != ErrorCode.UNKNOWN_TOPIC
+        && code != ErrorCode.UNKNOWN_PARTITION
+        && code != ErrorCode.CLIENT_CLOSED;
   }
 
   private void take(
@@ -118,6 +142,7 @@ final class FetchAnswers {
       }
       batches.forEach(batch -> cursor.add(Cursor.Chunk.of(batch)));
     }
+    cursor.eager &= size > 0;
     if (result.getDeliverUpTo() > 0) {
       cursor.deliverUpTo = Math.max(cursor.deliverUpTo, result.getDeliverUpTo());
     } else if (!call.raiseOnly()) {
@@ -130,7 +155,8 @@ final class FetchAnswers {
   }
 
   /** True when the metadata should be refreshed. */
-  private boolean refused(FetchCall call, Cursor cursor, FetchResult result, int throttleMillis) {
+  private boolean refused(
+      FetchCall call, Cursor cursor, FetchResult result, int throttleMillis, List<Runnable> hints) {
     ErrorInfo error = result.getError();
     ErrorCode code = ErrorCode.of(error.getCode());
     TopicPartition tp = cursor.partition;
@@ -154,9 +180,15 @@ final class FetchAnswers {
         return false;
       }
       default -> {
+        if (isHopeless(code)) {
+          state.fail(cursor, MillraceException.of(error));
+          return false;
+        }
         // Everything else may get better: another leader, a broker that catches up, a repair.
         if (error.hasLeader()) {
-          metadata.leaderHint(tp.topic(), cursor.topicId, tp.partition(), error.getLeader());
+          ByteString topicId = cursor.topicId;
+          hints.add(
+              () -> metadata.leaderHint(tp.topic(), topicId, tp.partition(), error.getLeader()));
         }
         state.retry(cursor, code + " " + error.getText(), throttleMillis);
         if (code == ErrorCode.THROTTLED) {

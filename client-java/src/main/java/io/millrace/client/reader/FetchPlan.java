@@ -7,13 +7,15 @@ import io.millrace.protocol.message.FetchPartition;
 import io.millrace.protocol.message.FetchRequest;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Decides which fetches go out: one per broker for all its partitions that are not being fetched
- * already.
+ * Decides which fetches go out: one long poll per broker for all its partitions. While it is under
+ * way a second, short one may go for partitions that were just sought or whose kept back records
+ * can be released; with the next long poll they are together again.
  *
  * <p>Credit is one number for the whole reader, but a broker knows only what its request says. So
  * each request gets a part: what is free is divided among the brokers that could be asked now, and
@@ -26,8 +28,8 @@ import java.util.TreeMap;
  */
 final class FetchPlan {
 
-  /** Seeks can leave old fetches under way; more than so many are not begun. */
-  static final int MAX_CALLS_PER_BROKER = 4;
+  /** A long poll and a short fetch beside it. */
+  private static final int MAX_CALLS_PER_BROKER = 2;
 
   private final ReaderConfig config;
   private final FetchAnswers answers;
@@ -51,14 +53,13 @@ final class FetchPlan {
         byBroker.computeIfAbsent(leader, b -> new ArrayList<>()).add(cursor);
       }
     }
+    Map<Integer, Integer> callsTo = new HashMap<>();
     for (FetchCall call : underWay) {
       used += call.records();
       usedBytes += call.bytes();
-      List<Cursor> more = byBroker.get(call.broker());
-      if (more != null && callsTo(call.broker(), underWay) >= MAX_CALLS_PER_BROKER) {
-        byBroker.remove(call.broker());
-      }
+      callsTo.merge(call.broker(), 1, Integer::sum);
     }
+    byBroker.keySet().removeIf(b -> callsTo.getOrDefault(b, 0) >= MAX_CALLS_PER_BROKER);
     List<FetchCall> calls = new ArrayList<>();
     List<Integer> brokers = new ArrayList<>(byBroker.keySet());
     turn = brokers.isEmpty() ? 0 : (turn + 1) % brokers.size();
@@ -69,6 +70,7 @@ final class FetchPlan {
           call(
               broker,
               byBroker.get(broker),
+              callsTo.containsKey(broker),
               roundUp(config.prefetchRecords() - used, left),
               roundUp(config.prefetchBytes() - usedBytes, left),
               view,
@@ -80,10 +82,6 @@ final class FetchPlan {
       }
     }
     return calls;
-  }
-
-  private static long callsTo(int broker, Collection<FetchCall> calls) {
-    return calls.stream().filter(c -> c.broker() == broker).count();
   }
 
   private static long roundUp(long free, int parts) {
@@ -101,34 +99,37 @@ final class FetchPlan {
     return view.broker(leader) == null ? TopicView.NO_LEADER : leader;
   }
 
-  /** Null when there is no credit and none is needed to go on. */
+  /**
+   * Null when there is no credit and none is needed to go on.
+   *
+   * @param beside a long poll to this broker is under way: this one must be short
+   */
   private FetchCall call(
-      int broker, List<Cursor> cursors, long free, long freeBytes, ClusterView view, long now) {
-    long held = 0;
-    long deliverable = 0;
-    long heldBytes = 0;
-    for (Cursor cursor : cursors) {
-      held += cursor.held();
-      deliverable += cursor.deliverable();
-      heldBytes += cursor.heldBytes;
-    }
+      int broker,
+      List<Cursor> cursors,
+      boolean beside,
+      long free,
+      long freeBytes,
+      ClusterView view,
+      long now) {
+    List<Cursor> asked = beside ? cursors.stream().filter(c -> c.eager).toList() : cursors;
+    long held = held(asked);
     // As the broker counts: all that is here, against what all of it may be.
-    long limit = deliverable + free;
-    boolean credit = limit > held && freeBytes > 0;
-    List<Cursor> asked = cursors;
+    long limit = deliverable(asked) + free;
+    boolean credit = !asked.isEmpty() && limit > held && freeBytes > 0;
     if (!credit) {
       asked = cursors.stream().filter(Cursor::starvesByCredit).toList();
       if (asked.isEmpty() || free <= 0) {
         return null;
       }
-      held = asked.stream().mapToLong(Cursor::held).sum();
-      limit = asked.stream().mapToLong(Cursor::deliverable).sum() + free;
-      limit = Math.min(limit, held);
+      held = held(asked);
+      limit = Math.min(deliverable(asked) + free, held);
     }
+    long heldBytes = asked.stream().mapToLong(c -> c.heldBytes).sum();
     FetchRequest.Builder request =
         FetchRequest.newBuilder()
             .setMinBytes(config.minBytes())
-            .setMaxWaitMillis(credit ? config.maxWaitMillis() : 0)
+            .setMaxWaitMillis(credit && !beside ? config.maxWaitMillis() : 0)
             .setMaxBytes(config.maxBytes())
             .setPrefetchRecords(limit)
             .setInFlightRecords(held)
@@ -157,5 +158,13 @@ final class FetchPlan {
         credit ? freeBytes : 0,
         request.build(),
         now);
+  }
+
+  private static long held(List<Cursor> cursors) {
+    return cursors.stream().mapToLong(Cursor::held).sum();
+  }
+
+  private static long deliverable(List<Cursor> cursors) {
+    return cursors.stream().mapToLong(Cursor::deliverable).sum();
   }
 }

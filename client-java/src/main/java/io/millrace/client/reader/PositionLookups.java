@@ -53,10 +53,7 @@ final class PositionLookups {
     Map<TopicPartition, OffsetSpec> specs = new LinkedHashMap<>();
     due.forEach((tp, wanted) -> specs.put(tp, wanted.spec()));
     offsets
-        .lookUp(
-            specs,
-            requestTimeoutMillis,
-            (tp, found) -> lookedUp(tp, due.get(tp).generation(), found))
+        .lookUp(specs, requestTimeoutMillis, found -> lookedUp(due, found))
         .whenComplete(
             (all, failure) -> {
               if (failure != null) {
@@ -66,14 +63,17 @@ final class PositionLookups {
             });
   }
 
-  private void lookedUp(TopicPartition tp, int generation, OffsetAndTime found) {
+  private void lookedUp(Map<TopicPartition, Wanted> due, Map<TopicPartition, OffsetAndTime> found) {
     state.lock.lock();
     try {
-      Cursor cursor = state.current(tp, generation);
-      if (cursor != null) {
-        cursor.moveTo(found.offset());
-        state.changed.signalAll();
-      }
+      found.forEach(
+          (tp, offset) -> {
+            Cursor cursor = state.current(tp, due.get(tp).generation());
+            if (cursor != null) {
+              cursor.moveTo(offset.offset());
+            }
+          });
+      state.changed.signalAll();
     } finally {
       state.lock.unlock();
     }

@@ -138,7 +138,7 @@ final class ReaderFetches {
                       + name
                       + (cursor.topicId != null ? "' was deleted" : "' does not exist")));
         } else {
-          cursor.trouble = "topic not known yet; brokers: " + metadata.failures();
+          cursor.placeUnknown("topic not known yet; brokers: " + metadata.failures());
           again = Math.min(again, now + ASK_AGAIN_NANOS);
         }
         continue;
@@ -151,8 +151,10 @@ final class ReaderFetches {
       } else if (cursor.partition.partition() >= topic.partitions()) {
         state.fail(cursor, OffsetLookup.unknownPartition(cursor.partition, topic));
       } else if (view.broker(topic.leader(cursor.partition.partition())) == null) {
-        cursor.trouble = "no leader is known";
+        cursor.placeUnknown("no leader is known");
         again = Math.min(again, now + ASK_AGAIN_NANOS);
+      } else {
+        cursor.placeKnown();
       }
       cursor.topicId = cursor.topicId == null ? topic.id() : cursor.topicId;
     }

@@ -86,6 +86,7 @@ final class ReaderState {
         Math.max(BACKOFF.nanos(cursor.failures++), TimeUnit.MILLISECONDS.toNanos(throttleMillis));
     cursor.notBeforeNanos = Ticks.now() + wait;
     cursor.trouble = trouble;
+    cursor.placeUnknown = false;
   }
 
   /** Broker id, NO_LEADER when unknown. */

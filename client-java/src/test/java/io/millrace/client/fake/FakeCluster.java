@@ -146,6 +146,11 @@ public final class FakeCluster implements AutoCloseable {
     metadataIndex++;
   }
 
+  /** As a broker that is behind would show it: under the same metadata index. */
+  public synchronized void deleteTopicQuietly(String name) {
+    topics.remove(name);
+  }
+
   public synchronized void deleteTopic(String name) {
     topics.remove(name);
     metadataIndex++;
@@ -202,7 +207,7 @@ public final class FakeCluster implements AutoCloseable {
     partition(topic, partition).readableEnd = end;
   }
 
-  public synchronized void corrupt(String topic, int partition, int batch, boolean corrupt) {
+  public synchronized void corrupt(String topic, int partition, int batch) {
     ByteBuffer b = partition(topic, partition).batches.get(batch);
     int at = b.limit() - 1;
     byte good = b.get(at);
@@ -277,7 +282,13 @@ public final class FakeCluster implements AutoCloseable {
     }
   }
 
-  void later(long millis, Runnable action) {
+  /** As a new leader of the same partitions. */
+  public synchronized void forgetClosedLanes(String topic) {
+    topics.get(topic).forEach(p -> p.producers.newLeader());
+  }
+
+  /** Runs under the lock, after that time. */
+  public void later(long millis, Runnable action) {
     loops
         .next()
         .schedule(

@@ -52,7 +52,7 @@ public final class BatchValidator {
               + batch.remaining()
               + " bytes is over the limit of "
               + maxBytes
-              + " for this topic");
+              + " for this topic: send smaller batches, or raise its max record bytes");
     }
     BatchHeader header = BatchChecks.header(batch);
     BatchChecks.crc(batch);

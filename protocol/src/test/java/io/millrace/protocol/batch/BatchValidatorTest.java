@@ -156,7 +156,8 @@ class BatchValidatorTest {
     assertThat(e.code()).isEqualTo(ErrorCode.RECORD_TOO_LARGE);
     assertThat(e)
         .hasMessage(
-            "batch of %d bytes is over the limit of %d for this topic",
+            "batch of %d bytes is over the limit of %d for this topic: send smaller batches, or raise"
+                + " its max record bytes",
             batch.remaining(), batch.remaining() - 1);
   }
 

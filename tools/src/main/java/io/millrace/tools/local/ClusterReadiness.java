@@ -17,9 +17,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
 /**
- * Waits until brokers that serve are a cluster: each of them knows a leader of the metadata group and
- * reaches all the others. Each is asked by a client of its own, since a client stays with the broker
- * that answered it first.
+ * Waits until brokers that serve are a cluster: each of them knows a leader of the metadata group
+ * and reaches all the others. Each is asked by a client of its own, since a client stays with the
+ * broker that answered it first.
  */
 final class ClusterReadiness {
   private static final Duration REQUEST_LIMIT = Duration.ofSeconds(2);

@@ -1,10 +1,12 @@
 package io.millrace.tools.local;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * A process that can be told from a later one with the same pid.
@@ -68,11 +70,28 @@ record ProcessIdentity(long pid, String start) {
     State state =
         switch (fields[STAT_STATE]) {
           case "T", "t" -> State.PAUSED;
-          case "Z", "X", "x" -> State.GONE;
+          // The first thread of a killed process is a zombie while others still hold files and
+          // ports.
+          case "Z" -> hasOtherThreads(pid) ? State.RUNNING : State.GONE;
+          case "X", "x" -> State.GONE;
           default -> State.RUNNING;
         };
     String boot = Files.readString(BOOT_ID).strip();
     return Optional.of(new Snapshot(boot + ":" + fields[STAT_START_TICKS], state));
+  }
+
+  private static boolean hasOtherThreads(long pid) throws IOException {
+    try (Stream<Path> threads = Files.list(PROC.resolve(Long.toString(pid)).resolve("task"))) {
+      return threads.count() > 1;
+    } catch (NoSuchFileException e) {
+      return false;
+    } catch (IOException | UncheckedIOException e) {
+      // The process ended between open and read.
+      if (ProcessHandle.of(pid).isEmpty()) {
+        return false;
+      }
+      throw e;
+    }
   }
 
   private static Optional<Snapshot> fromJvm(long pid) throws IOException {

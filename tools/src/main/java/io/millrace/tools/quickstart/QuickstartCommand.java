@@ -116,7 +116,7 @@ public final class QuickstartCommand implements Callable<Integer> {
               + REPLICAS
               + "; choose another directory with --home");
     }
-    say("starting the cluster of %s", root.home().directory());
+    say("cluster in %s", root.home().directory());
     cluster.up(START_LIMIT, root.progress());
     say("cluster is up: %s", String.join(", ", cluster.file().addresses()));
     return cluster;

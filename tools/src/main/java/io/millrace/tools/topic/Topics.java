@@ -5,6 +5,7 @@ import io.millrace.client.TopicDescription;
 import io.millrace.client.TopicSpec;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
+import io.millrace.protocol.error.Outcome;
 import io.millrace.tools.Calls;
 import java.time.Duration;
 import java.util.List;
@@ -38,8 +39,8 @@ public final class Topics {
   }
 
   /**
-   * The topic, made when it does not exist. Goes on through failures that may pass, within twice the
-   * request timeout.
+   * The topic, made when it does not exist. Goes on through failures that may pass, within twice
+   * the request timeout.
    *
    * @param spec of a new topic, given the number of brokers
    */
@@ -60,7 +61,8 @@ public final class Topics {
         return Calls.await(admin.createTopic(spec.apply(brokers)), requestTimeout);
       } catch (MillraceException e) {
         // Somebody else may have made it, or we without hearing of it: the next look tells.
-        boolean mayPass = e.code() == ErrorCode.TOPIC_EXISTS || e.retriable();
+        boolean mayPass =
+            e.code() == ErrorCode.TOPIC_EXISTS || e.retriable() || e.outcome() == Outcome.UNKNOWN;
         if (!mayPass || System.nanoTime() - deadline >= 0) {
           throw e;
         }

@@ -13,9 +13,9 @@ import io.millrace.broker.raft.message.GroupConfiguration;
 import java.util.Set;
 
 /**
- * Shows JRaft the replica's checkpoint as a snapshot, once, when the node starts. JRaft never writes
- * or copies one here: {@code Node.snapshot()} would truncate its view of the log, after which a
- * follower further behind could not catch up from it any more.
+ * Shows JRaft the replica's checkpoint as a snapshot, once, when the node starts. JRaft never
+ * writes or copies one here: {@code Node.snapshot()} would truncate its view of the log, after
+ * which a follower further behind could not catch up from it any more.
  */
 public final class CheckpointSnapshotStorage implements SnapshotStorage {
 

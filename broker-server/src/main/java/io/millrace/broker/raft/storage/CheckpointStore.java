@@ -25,9 +25,9 @@ import java.util.zip.CRC32C;
  * 16     n    Checkpoint
  * </pre>
  *
- * <p>Durability: {@link #write} returns after the file is fsynced, renamed over the older of the two
- * generations, and the directory fsynced. A crash at any point leaves the newer one in place. The
- * caller makes the log durable up to the checkpoint's index first.
+ * <p>Durability: {@link #write} returns after the file is fsynced, renamed over the older of the
+ * two generations, and the directory fsynced. A crash at any point leaves the newer one in place.
+ * The caller makes the log durable up to the checkpoint's index first.
  *
  * <p>Threads: one at a time.
  */

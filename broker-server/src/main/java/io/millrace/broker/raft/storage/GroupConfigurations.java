@@ -62,7 +62,8 @@ public final class GroupConfigurations {
     return last == null ? List.of() : peers(last.getValue().getConfiguration().getPeersList());
   }
 
-  // --------------------------------------------------------------------- to and from JRaft and the log
+  // --------------------------------------------------------------------- to and from JRaft and the
+  // log
 
   static ByteBuffer toBatch(LogEntry entry) {
     return ControlBatch.encode(ControlType.CONF, fromEntry(entry));

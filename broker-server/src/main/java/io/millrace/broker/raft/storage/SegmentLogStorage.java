@@ -163,13 +163,12 @@ public final class SegmentLogStorage implements LogStorage {
       case ENTRY_TYPE_DATA -> entry.getData().duplicate();
       case ENTRY_TYPE_CONFIGURATION -> GroupConfigurations.toBatch(entry);
       default ->
-          throw new IllegalStateException("entry " + entry.getId() + " has type " + entry.getType());
+          throw new IllegalStateException(
+              "entry " + entry.getId() + " has type " + entry.getType());
     };
   }
 
-  /**
-   * Deletes nothing: JRaft only moves its own first index, and retention decides about files.
-   */
+  /** Deletes nothing: JRaft only moves its own first index, and retention decides about files. */
   @Override
   public boolean truncatePrefix(long firstIndexKept) {
     return true;
@@ -189,8 +188,8 @@ public final class SegmentLogStorage implements LogStorage {
   }
 
   /**
-   * Refused: JRaft drops a whole log only when a snapshot contradicts it, which here is damage to be
-   * looked at and never to be resolved by deleting.
+   * Refused: JRaft drops a whole log only when a snapshot contradicts it, which here is damage to
+   * be looked at and never to be resolved by deleting.
    */
   @Override
   public boolean reset(long nextLogIndex) {

@@ -21,10 +21,7 @@ final class StoredEntry extends LogEntry {
   private ByteBuffer data;
 
   StoredEntry(SegmentLogStorage storage, long index, long term, ConfigurationAt configuration) {
-    super(
-        configuration == null
-            ? EntryType.ENTRY_TYPE_DATA
-            : EntryType.ENTRY_TYPE_CONFIGURATION);
+    super(configuration == null ? EntryType.ENTRY_TYPE_DATA : EntryType.ENTRY_TYPE_CONFIGURATION);
     this.storage = storage;
     setId(new LogId(index, term));
     if (configuration != null) {

@@ -25,8 +25,8 @@ import org.slf4j.LoggerFactory;
  * <p>Threads: all methods from any thread. Changes that arrive while a write runs go into the next
  * one together (group commit), so many elections at once cost few fsyncs.
  *
- * <p>Durability: {@link #saveVote} and {@link #saveHealth} return when the record is fsynced in both
- * files; a's fsync ends before b's begins, so a crash can tear only one of them. {@link
+ * <p>Durability: {@link #saveVote} and {@link #saveHealth} return when the record is fsynced in
+ * both files; a's fsync ends before b's begins, so a crash can tear only one of them. {@link
  * #saveMarks} does the same for many groups at once.
  *
  * <p>Errors: after a failed write every later call fails, since what the files hold is not known
@@ -45,8 +45,10 @@ public final class VotesJournal implements AutoCloseable {
 
   private final Disk disk;
   private final Path directory;
-  private final Map<String, GroupState> states = new HashMap<>(); // what callers see; guarded by this
-  private final Map<String, GroupRecord> written = new HashMap<>(); // what the files say; writer only
+  private final Map<String, GroupState> states =
+      new HashMap<>(); // what callers see; guarded by this
+  private final Map<String, GroupRecord> written =
+      new HashMap<>(); // what the files say; writer only
   private final List<Change> queue = new ArrayList<>(); // guarded by this
   private final Thread writer;
   private VotesFile a;
@@ -246,7 +248,8 @@ public final class VotesJournal implements AutoCloseable {
 
   private synchronized void fail(List<Change> batch, Exception cause) {
     failure = cause instanceof IOException io ? io : new IOException(cause);
-    LOG.error("votes files cannot be written any more; this broker can neither vote nor lead", cause);
+    LOG.error(
+        "votes files cannot be written any more; this broker can neither vote nor lead", cause);
     batch.forEach(change -> change.durable().completeExceptionally(failure));
     queue.forEach(change -> change.durable().completeExceptionally(failure));
     queue.clear();

@@ -14,8 +14,8 @@ import java.io.IOException;
  *
  * <p>Threads: JRaft calls under the node's lock.
  *
- * <p>Durability: a save returns true only after both files are fsynced. JRaft ignores a false answer
- * when it steps down, so a failure is also reported to the node, which then stops.
+ * <p>Durability: a save returns true only after both files are fsynced. JRaft ignores a false
+ * answer when it steps down, so a failure is also reported to the node, which then stops.
  */
 public final class VotesMetaStorage implements RaftMetaStorage {
 

@@ -15,8 +15,7 @@ public final class GroupNodeOptions extends NodeOptions {
   private final PeerNetwork network;
   private final Supplier<Collection<PeerId>> peers;
 
-  public GroupNodeOptions(
-      String groupId, PeerNetwork network, Supplier<Collection<PeerId>> peers) {
+  public GroupNodeOptions(String groupId, PeerNetwork network, Supplier<Collection<PeerId>> peers) {
     this.groupId = groupId;
     this.network = network;
     this.peers = peers;

@@ -75,8 +75,7 @@ public final class NodeMessages implements RaftMessageHandler {
     }
   }
 
-  private boolean accepts(
-      int sender, String from, String to, Consumer<Message> responder) {
+  private boolean accepts(int sender, String from, String to, Consumer<Message> responder) {
     PeerId named = new PeerId();
     if (!named.parse(from) || !isBroker(named, sender)) {
       responder.accept(

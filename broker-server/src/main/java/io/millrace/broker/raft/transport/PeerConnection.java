@@ -49,6 +49,7 @@ final class PeerConnection {
   private static final int FIRST_PAUSE_MILLIS = 20;
   private static final int MAX_PAUSE_MILLIS = 500;
   private static final int PROTOCOL_VERSION = 1;
+
   /** Requests are small or bounded by the replicators' window; this only stops a runaway. */
   private static final int MAX_IN_FLIGHT = 65_536;
 
@@ -231,7 +232,8 @@ final class PeerConnection {
     }
   }
 
-  // ------------------------------------------------------------------ connecting, on the event loop
+  // ------------------------------------------------------------------ connecting, on the event
+  // loop
 
   private void connect() {
     if (state != State.DISCONNECTED) {
@@ -330,6 +332,9 @@ final class PeerConnection {
     pauseMillis = FIRST_PAUSE_MILLIS;
     lastFailure = "";
     transitionTo(State.READY, "handshake done");
+    if (kindOfChannel == PeerChannel.PEER_CONTROL) {
+      LOG.info("connected to broker {} at {}", brokerId, opened.remoteAddress());
+    }
     onReady.accept(brokerId);
   }
 
@@ -341,6 +346,9 @@ final class PeerConnection {
     failAll("connection to broker " + brokerId + " was lost");
     if (state != State.CLOSED) {
       boolean wasReady = state == State.READY;
+      if (wasReady && kindOfChannel == PeerChannel.PEER_CONTROL) {
+        LOG.warn("lost the connection to broker {}", brokerId);
+      }
       transitionTo(State.DISCONNECTED, "connection lost");
       retryLater(wasReady ? "connection lost" : lastFailure);
     }

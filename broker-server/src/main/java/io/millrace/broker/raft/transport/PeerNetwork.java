@@ -53,7 +53,9 @@ public final class PeerNetwork implements AutoCloseable {
     String refusal(int brokerId, String incarnation);
   }
 
-  /** End of one request; exactly one method is called, once, on the request's event loop or timer. */
+  /**
+   * End of one request; exactly one method is called, once, on the request's event loop or timer.
+   */
   public interface ResponseHandler {
     /** Takes ownership of the frame. */
     void onResponse(io.millrace.protocol.frame.Frame frame);
@@ -183,19 +185,25 @@ public final class PeerNetwork implements AutoCloseable {
 
   /** Looks for changed addresses now instead of after the pause between attempts. */
   public void addressesChanged() {
-    peers.values().forEach(p -> {
-      p.control().reconnectNow();
-      p.data().reconnectNow();
-    });
+    peers
+        .values()
+        .forEach(
+            p -> {
+              p.control().reconnectNow();
+              p.data().reconnectNow();
+            });
   }
 
   /** Closes all connections; requests in flight fail. The event loops belong to the caller. */
   @Override
   public void close() {
     closed = true;
-    peers.values().forEach(p -> {
-      p.control().close();
-      p.data().close();
-    });
+    peers
+        .values()
+        .forEach(
+            p -> {
+              p.control().close();
+              p.data().close();
+            });
   }
 }

@@ -15,6 +15,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Where the Raft messages of authenticated peers come in.
@@ -32,6 +34,8 @@ public final class PeerRequests implements AutoCloseable {
     /** Consumes the payload. */
     void respond(RaftResponseHeader header, ByteBuf payload);
   }
+
+  private static final Logger LOG = LoggerFactory.getLogger(PeerRequests.class);
 
   private static final int THREADS = 4;
 
@@ -115,6 +119,10 @@ public final class PeerRequests implements AutoCloseable {
       handler.handle(sender, request, response -> respond(responder, response));
     } catch (InvalidProtocolBufferException e) {
       refuse(responder, "unreadable " + type + ": " + e.getMessage());
+    } catch (IllegalStateException e) {
+      // JRaft's way to say that the node is shutting down.
+      LOG.debug("{} for a replica that stops", type, e);
+      refuse(responder, "the replica is stopping");
     } finally {
       payload.release();
     }

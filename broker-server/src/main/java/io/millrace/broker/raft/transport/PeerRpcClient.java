@@ -119,18 +119,15 @@ final class PeerRpcClient implements RpcClient {
 
   @Override
   public void invokeAsync(
-      Endpoint endpoint,
-      Object request,
-      InvokeContext ctx,
-      InvokeCallback callback,
-      long timeoutMs)
+      Endpoint endpoint, Object request, InvokeContext ctx, InvokeCallback callback, long timeoutMs)
       throws RemotingException {
     RaftMessageType type = RaftMessageType.of(request);
     if (type == null) {
       throw new RemotingException(
           request.getClass().getSimpleName() + " is no message that brokers exchange");
     }
-    RaftHeader header = RaftHeader.newBuilder().setType(type.code()).setGroup(group.groupId()).build();
+    RaftHeader header =
+        RaftHeader.newBuilder().setType(type.code()).setGroup(group.groupId()).build();
     ByteBuf payload = RaftMessages.encode(PooledByteBufAllocator.DEFAULT, (Message) request);
     try {
       network.request(
