@@ -206,6 +206,7 @@ public final class LoadCommand implements Callable<Integer> {
   }
 
   private void requireSense() {
+    topicSettings.requireSense();
     if (keys < 1) {
       throw new UsageFailure("--keys " + keys + " is below 1; give at least one key");
     }
