@@ -21,6 +21,8 @@ import java.util.stream.Collectors;
 
 /** Asks the operating system and every running broker how they are, each within a time limit. */
 final class ClusterSurvey {
+  private static final Group METADATA = new Group("", 0);
+
   private final List<BrokerProcess> brokers;
   private final Map<Integer, ProcessIdentity.State> states = new HashMap<>();
 
@@ -47,7 +49,7 @@ final class ClusterSurvey {
     for (BrokerProcess broker : brokers) {
       reports.add(report(broker, null, null));
     }
-    return new ClusterView(reports, Map.of());
+    return new ClusterView(reports, Map.of(METADATA, members()));
   }
 
   ClusterView ask(Admin admin, Duration limit) throws IOException, InterruptedException {
@@ -78,10 +80,16 @@ final class ClusterSurvey {
     return new ClusterView(reports, assigned(admin, deadline));
   }
 
-  /** Empty when nobody tells: the view then rests on the reports alone. */
-  private static Map<Group, Set<Integer>> assigned(Admin admin, long deadlineNanos)
+  /** Every broker of the cluster's file holds the metadata. */
+  private Set<Integer> members() {
+    return brokers.stream().map(broker -> broker.member().id()).collect(Collectors.toSet());
+  }
+
+  /** Only the metadata when nobody tells: for topics the view then rests on the reports alone. */
+  private Map<Group, Set<Integer>> assigned(Admin admin, long deadlineNanos)
       throws InterruptedException {
     var assigned = new HashMap<Group, Set<Integer>>();
+    assigned.put(METADATA, members());
     try {
       long left = Math.max(1, deadlineNanos - System.nanoTime());
       for (var topic : Topics.all(admin).get(left, TimeUnit.NANOSECONDS)) {
@@ -94,7 +102,7 @@ final class ClusterSurvey {
         }
       }
     } catch (ExecutionException | TimeoutException e) {
-      return Map.of();
+      return Map.of(METADATA, members());
     }
     return assigned;
   }
