@@ -97,9 +97,9 @@ final class LogCutter {
     return segment.index().floor(IndexEntry.INDEX_FIELD, lastIndexKept) + 1;
   }
 
-  /** From the newest on, so that no mark is left that speaks for entries behind a gap. */
+  /** First where entries stay, so that at no moment less counts as synced than will stay. */
   private void lowerIndexMarks(LogView view, int from, SyncMark mark) throws IOException {
-    for (int i = view.segments().length - 1; i >= from; i--) {
+    for (int i = from; i < view.segments().length; i++) {
       Segment segment = view.segments()[i];
       boolean holdsMark = mark.segmentFirstIndex() == segment.name().firstIndex();
       if (core.disk().exists(segment.index().handle().path())) {

@@ -58,7 +58,7 @@ public final class PartitionLog implements AutoCloseable {
   /**
    * Opens the log in a directory, which is created if it is not there, and recovers it. What may be
    * only in the page cache is fsynced before it returns, so that a replica can stand by what it
-   * finds here; with {@link FsyncPolicy#OS} only if something had to be repaired.
+   * finds here; with {@link FsyncPolicy#OS} only after a power cut or a repair.
    *
    * @throws LogDamagedException entries that were on the device are missing or changed; nothing was
    *     modified
@@ -78,9 +78,13 @@ public final class PartitionLog implements AutoCloseable {
     try {
       Recovery.Result recovered = new Recovery(core, hint).run();
       PartitionLog log = new PartitionLog(core, recovered);
-      // A mark without a position was lowered for a removal that did not come to its end.
+      // Without a position the mark was lowered for a removal that did not come to its end.
       boolean interrupted = recovered.mark().position() == 0;
-      if (recovered.changed() || interrupted || config.fsync() != FsyncPolicy.OS) {
+      // After a power cut there is hardly anything to write, and the mark gets where it belongs.
+      if (recovered.changed()
+          || interrupted
+          || hint.bootChanged()
+          || config.fsync() != FsyncPolicy.OS) {
         log.sync();
       }
       opened = true;

@@ -72,6 +72,7 @@ final class Recovery {
         // For good: found again after a power cut, the note of a failure would take what is synced
         // from now on. Without a position, a start before this one may have died in doing so.
         segments.get(segments.size() - 1).index().lowerMark(mark.index());
+        changed = true;
       }
     }
     if (cursor == null) {

