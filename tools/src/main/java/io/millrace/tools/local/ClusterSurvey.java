@@ -53,6 +53,7 @@ final class ClusterSurvey {
   }
 
   ClusterView ask(Admin admin, Duration limit) throws IOException, InterruptedException {
+    CompletableFuture<List<TopicDescription>> topics = Topics.all(admin);
     var answers = new HashMap<Integer, CompletableFuture<BrokerStatusResponse>>();
     for (BrokerProcess broker : brokers) {
       int id = broker.member().id();
@@ -77,7 +78,7 @@ final class ClusterSurvey {
         reports.add(report(broker, null, "no answer in " + limit.toMillis() + " ms"));
       }
     }
-    return new ClusterView(reports, assigned(admin, deadline));
+    return new ClusterView(reports, assigned(topics, deadline));
   }
 
   /** Every broker of the cluster's file holds the metadata. */
@@ -86,13 +87,14 @@ final class ClusterSurvey {
   }
 
   /** Only the metadata when nobody tells: for topics the view then rests on the reports alone. */
-  private Map<Group, Set<Integer>> assigned(Admin admin, long deadlineNanos)
+  private Map<Group, Set<Integer>> assigned(
+      CompletableFuture<List<TopicDescription>> topics, long deadlineNanos)
       throws InterruptedException {
     var assigned = new HashMap<Group, Set<Integer>>();
     assigned.put(METADATA, members());
     try {
       long left = Math.max(1, deadlineNanos - System.nanoTime());
-      for (var topic : Topics.all(admin).get(left, TimeUnit.NANOSECONDS)) {
+      for (var topic : topics.get(left, TimeUnit.NANOSECONDS)) {
         for (var partition : topic.partitions()) {
           assigned.put(
               new Group(topic.name(), partition.partition()),
