@@ -78,6 +78,7 @@ class PowerLossIT {
         try {
           runUntilPowerLoss(cluster);
           verify(cluster);
+          System.out.println("power loss " + round + " of " + ROUNDS + ": whole");
         } catch (Exception | AssertionError e) {
           throw new AssertionError("seed " + SEED + ", round " + round, e);
         }
