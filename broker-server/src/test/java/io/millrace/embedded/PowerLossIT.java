@@ -65,7 +65,7 @@ class PowerLossIT {
     EmbeddedCluster.Options options =
         EmbeddedCluster.Options.of(3)
             .withDirectory(directory)
-            .withElectionTimeoutMillis(300)
+            .withElectionTimeoutMillis(600)
             .withDisks(disks::get);
     try (EmbeddedCluster cluster = EmbeddedCluster.start(options)) {
       try (MillraceClient client = connect(cluster)) {
@@ -78,6 +78,7 @@ class PowerLossIT {
         try {
           runUntilPowerLoss(cluster);
           verify(cluster);
+          System.out.println("power loss " + round + " of " + ROUNDS + ": whole");
         } catch (Exception | AssertionError e) {
           throw new AssertionError("seed " + SEED + ", round " + round, e);
         }

@@ -29,9 +29,47 @@ public final class ConnectOptions {
       description = "How long one request may take. Default: 30s")
   private Duration requestTimeout = Duration.ofSeconds(30);
 
-  /** Connects to the brokers that the options name. */
+  /**
+   * Connects to the brokers that the options name and waits until one answers.
+   *
+   * @throws CommandFailure when none does
+   */
   public MillraceClient connect(MillraceCommand root) {
-    return connect(addresses(root), requestTimeout);
+    List<String> addresses = addresses(root);
+    MillraceClient client = connect(addresses, requestTimeout);
+    try {
+      new FirstContact(addresses, requestTimeout, root.progress(), System::nanoTime)
+          .await(client::awaitConnected, hint(root));
+      return client;
+    } catch (RuntimeException e) {
+      client.close(0);
+      throw e;
+    }
+  }
+
+  /** Where the addresses are from, and what to do. */
+  private String hint(MillraceCommand root) {
+    if (bootstrap != null) {
+      return "the addresses are those of --bootstrap";
+    }
+    if (isSet(variable(root))) {
+      return "the addresses are those of " + VARIABLE;
+    }
+    ClusterHome home = root.home();
+    return home.hasCluster()
+        ? "this is the cluster of " + home.directory() + "; see: bin/millrace cluster status"
+        : "no cluster is recorded in "
+            + home.directory()
+            + "; start one with: bin/millrace cluster up, or name another with --home or"
+            + " --bootstrap";
+  }
+
+  private static String variable(MillraceCommand root) {
+    return root.terminal().environment().get(VARIABLE);
+  }
+
+  private static boolean isSet(String variable) {
+    return variable != null && !variable.isBlank();
   }
 
   public Duration requestTimeout() {
@@ -49,8 +87,8 @@ public final class ConnectOptions {
     if (bootstrap != null) {
       return parse(bootstrap, "--bootstrap");
     }
-    String variable = root.terminal().environment().get(VARIABLE);
-    if (variable != null && !variable.isBlank()) {
+    String variable = variable(root);
+    if (isSet(variable)) {
       return parse(variable, VARIABLE);
     }
     ClusterHome home = root.home();

@@ -53,6 +53,15 @@ class CommandLineTest {
         Arguments.of("cluster up --brokers 2", "--brokers 2: a cluster has 1, 3 or 5 brokers"),
         Arguments.of("cluster up --heap big", "--heap 'big' is not a heap size"),
         Arguments.of("topic create bad!name", "'!' at position 3"),
+        Arguments.of("topic create t --partitions 0", "--partitions 0 is not in 1 to 1000"),
+        Arguments.of("topic create t --partitions -1", "--partitions -1 is not in 1 to 1000"),
+        Arguments.of("topic create t --replicas 0", "--replicas 0 is not in 1, 3 or 5"),
+        Arguments.of(
+            "topic create t --fsync-interval 0s", "--fsync-interval 0 is not in 1 to 60000"),
+        Arguments.of("topic create t --segment-bytes 0", "--segment-bytes 0 is not in 65536 to"),
+        Arguments.of("topic create t --max-record-bytes 0", "--max-record-bytes 0 is not in 1024"),
+        Arguments.of("load --partitions 0", "--partitions 0 is not in 1 to 1000"),
+        Arguments.of("bench produce --replicas 0", "--replicas 0 is not in 1, 3 or 5"),
         Arguments.of("quickstart --lines 5", "--lines 5 is too few"));
   }
 
@@ -104,6 +113,20 @@ class CommandLineTest {
     assertThat(finished.exitCode()).isEqualTo(ExitCodes.FAILED);
     assertThat(finished.errorLines()).hasSize(1);
     assertThat(finished.err()).contains("127.0.0.1:" + port);
+  }
+
+  @Test
+  void withoutAClusterTheHomeIsNamedAndNobodyWaitsLong() {
+    long start = System.nanoTime();
+
+    TestTerminal.Finished finished =
+        terminal.run("topic", "list", "--request-timeout", "1s", "--quiet");
+
+    assertThat(finished.exitCode()).isEqualTo(ExitCodes.FAILED);
+    assertThat(finished.errorLines()).hasSize(1);
+    assertThat(finished.err())
+        .contains("no cluster is recorded in " + home.resolve("cluster"), "millrace cluster up");
+    assertThat(System.nanoTime() - start).isLessThan(20_000_000_000L);
   }
 
   @Test

@@ -86,6 +86,7 @@ public final class BenchCommand implements Runnable {
       var fields = new LinkedHashMap<String, Object>();
       fields.put("bench", what);
       fields.put("topic", topic);
+      fields.put("warmUpRecords", result.warmUpRecords());
       fields.put("records", result.records());
       fields.put("failed", result.failed());
       fields.put("seconds", result.seconds());
@@ -138,6 +139,7 @@ public final class BenchCommand implements Runnable {
 
     @Override
     public Integer call() throws InterruptedException {
+      topicSettings.requireSense();
       SteadyWindow window = window(records);
       if (size < 0 || size > 16 * 1024 * 1024) {
         throw new UsageFailure("--size " + size + " is not in 0 to 16777216 bytes");
@@ -221,9 +223,7 @@ public final class BenchCommand implements Runnable {
     public Integer call() throws InterruptedException {
       try (MillraceClient client = connect.connect(root)) {
         List<TopicPartition> partitions =
-            Calls.await(client.admin().describeTopic(topic), connect.requestTimeout())
-                .partitions()
-                .stream()
+            Topics.existing(client.admin(), topic, connect.requestTimeout()).partitions().stream()
                 .map(partition -> new TopicPartition(topic, partition.partition()))
                 .toList();
         long there = count(client, partitions);

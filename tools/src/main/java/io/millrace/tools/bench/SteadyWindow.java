@@ -17,10 +17,12 @@ final class SteadyWindow {
   private static final double NANOS_PER_SECOND = 1e9;
 
   /**
+   * @param warmUpRecords done before the window, not measured
    * @param failed records in the whole run that were not done
    * @param seconds length of the window
    */
   record Result(
+      long warmUpRecords,
       long records,
       long failed,
       long bytes,
@@ -72,6 +74,7 @@ final class SteadyWindow {
   synchronized Result result() {
     double seconds = records == 0 ? 0 : Math.max(lastNanos - openedNanos, 1) / NANOS_PER_SECOND;
     return new Result(
+        done - records,
         records,
         failed,
         bytes,

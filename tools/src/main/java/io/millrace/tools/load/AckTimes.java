@@ -12,12 +12,15 @@ import org.HdrHistogram.Histogram;
  * <p>Threads: any; one lock.
  */
 final class AckTimes {
+  static final int NO_PARTITION = -1;
+
   private static final int DIGITS = 3;
   private static final long NANOS_PER_MICRO = 1_000;
   private static final long NANOS_PER_MILLI = 1_000_000;
 
   /**
-   * @param partition the one with the longest gap between two of its acknowledgements, -1 = none
+   * @param partition the one that was longest without an acknowledgement, {@link #NO_PARTITION} =
+   *     none
    */
   record Summary(
       long longestGapMillis,
@@ -32,7 +35,7 @@ final class AckTimes {
   private final Map<Integer, Long> lastOfPartition = new HashMap<>();
   private long last;
   private long longestGap;
-  private int gapPartition = -1;
+  private int gapPartition = NO_PARTITION;
   private long partitionGap;
 
   AckTimes(LongSupplier nanoClock) {
@@ -45,16 +48,32 @@ final class AckTimes {
     latencyMicros.recordValue(Math.max(0, now - sentNanos) / NANOS_PER_MICRO);
     longestGap = Math.max(longestGap, now - last);
     last = now;
-    Long before = lastOfPartition.put(partition, now);
+    partitionGap(partition, lastOfPartition.put(partition, now), now);
+  }
+
+  private void partitionGap(int partition, Long before, long now) {
     if (before != null && now - before > partitionGap) {
       partitionGap = now - before;
       gapPartition = partition;
     }
   }
 
-  /** Sending ends: a gap that is still open counts up to now. */
-  synchronized void stop() {
-    longestGap = Math.max(longestGap, clock.getAsLong() - last);
+  /** Sending ends: until now each partition was due to acknowledge. */
+  synchronized void sendingEnded() {
+    long now = clock.getAsLong();
+    longestGap = Math.max(longestGap, now - last);
+    lastOfPartition.forEach((partition, before) -> partitionGap(partition, before, now));
+  }
+
+  /**
+   * An acknowledgement was waited for until now and did not come.
+   *
+   * @param partition of the record, {@link #NO_PARTITION} when it is not known
+   */
+  synchronized void missed(int partition) {
+    long now = clock.getAsLong();
+    longestGap = Math.max(longestGap, now - last);
+    partitionGap(partition, lastOfPartition.get(partition), now);
   }
 
   synchronized Summary summary() {

@@ -7,31 +7,28 @@ import io.millrace.client.Producer;
 import io.millrace.client.Reader;
 import io.millrace.client.ReaderConfig;
 import io.millrace.client.TopicPartition;
-import io.millrace.protocol.error.MillraceException;
+import io.millrace.tools.BrokerWatch;
 import io.millrace.tools.Calls;
-import io.millrace.tools.CommandFailure;
 import io.millrace.tools.ConnectOptions;
 import io.millrace.tools.ExitCodes;
 import io.millrace.tools.Interrupts;
 import io.millrace.tools.MillraceCommand;
 import io.millrace.tools.Quantities;
 import io.millrace.tools.UsageFailure;
-import io.millrace.tools.Words;
 import io.millrace.tools.records.ProducerOptions;
 import io.millrace.tools.topic.TopicSettingsOptions;
 import io.millrace.tools.topic.Topics;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -54,6 +51,8 @@ public final class LoadCommand implements Callable<Integer> {
   private static final int POLL_RECORDS = 2_000;
   private static final int RUN_NAME_LENGTH = 8;
   private static final long MAX_BLOCK_MILLIS = 1_000;
+  private static final long INTERRUPT_GRACE_MILLIS = 10_000;
+  private static final long STOP_MILLIS = 300;
 
   private final MillraceCommand root;
 
@@ -131,10 +130,9 @@ public final class LoadCommand implements Callable<Integer> {
       var verifier = new LoadVerifier(keys);
       starts.forEach(verifier::startsAt);
       var run = new LoadRun(records, verifier, keys, rate);
-      var report = new LoadReport(root, run, verifier, verify);
-      long graceMillis =
-          producerOptions.deliveryTimeout().plus(drainTimeout).plusSeconds(10).toMillis();
-      try (var interrupts = new Interrupts(run::stopSending, graceMillis)) {
+      var watch = new BrokerWatch(() -> client.admin().describeCluster(), Instant::now);
+      var report = new LoadReport(root, run, verifier, watch, verify);
+      try (var interrupts = new Interrupts(run::interrupt, INTERRUPT_GRACE_MILLIS)) {
         traffic(client, run, report, partitions, starts);
         report.end();
         return interrupts.finished(report.good() ? ExitCodes.OK : ExitCodes.FAILED);
@@ -156,24 +154,35 @@ public final class LoadCommand implements Callable<Integer> {
                 new ReaderConfig()
                     .withPrefetchRecords(PREFETCH_RECORDS)
                     .withMaxPollRecords(POLL_RECORDS))) {
-      reader.assign(partitions);
-      partitions.forEach(partition -> reader.seek(partition, starts.get(partition.partition())));
-      Future<Void> sending =
-          threads.submit(
-              () -> {
-                run.send(producer, MAX_BLOCK_MILLIS);
-                return null;
-              });
-      Future<?> reading = verify ? threads.submit(() -> run.read(reader, starts)) : null;
-      watch(sending, reading, run, report);
-      await(sending, producerOptions.deliveryTimeout().plusSeconds(10), "the sending", report);
-      if (reading != null) {
-        drain(client.admin(), partitions, run, reading, report);
+      try {
+        reader.assign(partitions);
+        partitions.forEach(partition -> reader.seek(partition, starts.get(partition.partition())));
+        Future<Void> sending =
+            threads.submit(
+                () -> {
+                  run.send(producer, MAX_BLOCK_MILLIS);
+                  return null;
+                });
+        Future<?> reading = verify ? threads.submit(() -> run.read(reader, starts)) : null;
+        var ending = new LoadEnding(run, report);
+        watch(sending, reading, run, report);
+        ending.decide(sending, producer, producerOptions.deliveryTimeout().plusSeconds(10));
+        if (reading != null) {
+          ending.drain(
+              reading,
+              () -> client.admin().listOffsets(partitions, OffsetSpec.latest()),
+              drainTimeout);
+        }
+      } finally {
+        // The threads end before what they use is closed.
+        run.stopSending();
+        run.stopReading();
+        reader.wakeup();
+        threads.shutdown();
+        if (!threads.awaitTermination(STOP_MILLIS, TimeUnit.MILLISECONDS)) {
+          threads.shutdownNow();
+        }
       }
-    } finally {
-      run.stopSending();
-      run.stopReading();
-      threads.shutdownNow();
     }
   }
 
@@ -181,67 +190,23 @@ public final class LoadCommand implements Callable<Integer> {
   private void watch(Future<?> sending, Future<?> reading, LoadRun run, LoadReport report)
       throws InterruptedException {
     long startNanos = System.nanoTime();
-    while (!sending.isDone() && (reading == null || !reading.isDone())) {
-      Thread.sleep(LIVE_INTERVAL_MILLIS);
+    while (!sending.isDone() && (reading == null || !reading.isDone()) && !run.stopped()) {
+      long waitMillis = LIVE_INTERVAL_MILLIS;
+      if (duration != null) {
+        long left = duration.toNanos() - (System.nanoTime() - startNanos);
+        if (left <= 0) {
+          break;
+        }
+        waitMillis = Math.min(waitMillis, Math.max(1, TimeUnit.NANOSECONDS.toMillis(left)));
+      }
+      run.awaitInterrupt(waitMillis);
       report.live();
-      if (duration != null && System.nanoTime() - startNanos >= duration.toNanos()) {
-        break;
-      }
-      if (run.stopped()) {
-        break;
-      }
     }
     run.stopSending();
   }
 
-  private void drain(
-      Admin admin,
-      List<TopicPartition> partitions,
-      LoadRun run,
-      Future<?> reading,
-      LoadReport report)
-      throws InterruptedException {
-    long deadline = System.nanoTime() + drainTimeout.toNanos();
-    while (System.nanoTime() - deadline < 0) {
-      try {
-        run.readUpTo(ends(admin, partitions));
-        break;
-      } catch (MillraceException e) {
-        report.trouble("the ends of the partitions are not known yet: " + e.getMessage());
-        Thread.sleep(LIVE_INTERVAL_MILLIS);
-      }
-    }
-    try {
-      await(
-          reading,
-          Duration.ofNanos(Math.max(0, deadline - System.nanoTime())),
-          "the reading",
-          report);
-    } catch (CommandFailure unfinished) {
-      // What was not read shows as unread in the report, which then is not good.
-      report.trouble(unfinished.getMessage());
-    }
-  }
-
-  private static void await(Future<?> task, Duration limit, String what, LoadReport report)
-      throws InterruptedException {
-    long deadline = System.nanoTime() + limit.toNanos();
-    while (true) {
-      try {
-        task.get(LIVE_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
-        return;
-      } catch (TimeoutException e) {
-        report.live();
-        if (System.nanoTime() - deadline >= 0) {
-          throw new CommandFailure(what + " did not end in " + Words.millis(limit.toMillis()), e);
-        }
-      } catch (ExecutionException e) {
-        throw new IllegalStateException(what + " failed: " + e.getCause(), e.getCause());
-      }
-    }
-  }
-
   private void requireSense() {
+    topicSettings.requireSense();
     if (keys < 1) {
       throw new UsageFailure("--keys " + keys + " is below 1; give at least one key");
     }

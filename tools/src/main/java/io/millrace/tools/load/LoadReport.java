@@ -1,8 +1,10 @@
 package io.millrace.tools.load;
 
+import io.millrace.tools.BrokerWatch;
 import io.millrace.tools.MillraceCommand;
 import io.millrace.tools.Output.Rows;
 import io.millrace.tools.Words;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 
@@ -13,16 +15,25 @@ final class LoadReport {
   private final MillraceCommand root;
   private final LoadRun run;
   private final LoadVerifier verifier;
+  private final BrokerWatch watch;
   private final boolean verify;
   private final long startNanos = System.nanoTime();
   private long lastNanos = startNanos;
   private long lastAcked;
+  private String phase = "";
 
-  LoadReport(MillraceCommand root, LoadRun run, LoadVerifier verifier, boolean verify) {
+  LoadReport(
+      MillraceCommand root, LoadRun run, LoadVerifier verifier, BrokerWatch watch, boolean verify) {
     this.root = root;
     this.run = run;
     this.verifier = verifier;
+    this.watch = watch;
     this.verify = verify;
+  }
+
+  /** What is going on now, for the live line; empty: sending. */
+  void phase(String words) {
+    phase = words;
   }
 
   /** Printed as lines, not overwritten: the history of a failure is what one wants to see. */
@@ -35,6 +46,7 @@ final class LoadReport {
     lastAcked = counts.acked();
     var line = new StringBuilder();
     line.append(clock(now))
+        .append(phase.isEmpty() ? "" : "  " + phase)
         .append("  acked ")
         .append(Words.count(counts.acked()))
         .append(" (")
@@ -64,6 +76,10 @@ final class LoadReport {
       if (!run.readerTrouble().isEmpty()) {
         line.append("  reader: ").append(run.readerTrouble());
       }
+    }
+    watch.look();
+    if (!watch.silence().isEmpty()) {
+      line.append("  |  ").append(watch.silence());
     }
     root.progress().step(line.toString());
   }
@@ -104,6 +120,7 @@ final class LoadReport {
     if (verify) {
       fields.put("unknownAppeared", counts.unknownAppeared());
       fields.put("unknownAbsent", counts.unknownAbsent());
+      fields.put("unknownUnchecked", counts.unknownUnchecked());
       fields.put("read", counts.read());
       fields.put("unread", counts.unread());
       for (Violation violation : Violation.values()) {
@@ -113,7 +130,9 @@ final class LoadReport {
     }
     fields.put("longestAckGapMillis", times.longestGapMillis());
     fields.put("longestPartitionAckGapMillis", times.partitionGapMillis());
-    fields.put("longestGapPartition", times.partition() < 0 ? null : times.partition());
+    fields.put(
+        "longestGapPartition",
+        times.partition() == AckTimes.NO_PARTITION ? null : times.partition());
     fields.put("ackP50Millis", times.p50Micros() / 1e3);
     fields.put("ackP99Millis", times.p99Micros() / 1e3);
     fields.put("ackMaxMillis", times.maxMicros() / 1e3);
@@ -128,10 +147,26 @@ final class LoadReport {
   }
 
   private String verdict(LoadVerifier.Counts counts) {
-    if (!verify) {
-      return counts.acked() > 0 ? "sent, not verified" : "FAILED: nothing was acknowledged";
+    return verdict(counts, verify, cause(counts));
+  }
+
+  /** Why the check is not whole, as far as it is known; may be empty. */
+  private String cause(LoadVerifier.Counts counts) {
+    var causes = new ArrayList<String>();
+    if (run.interrupted()) {
+      causes.add("interrupted");
     }
-    if (counts.allViolations() > 0) {
+    if (!watch.silence().isEmpty()) {
+      causes.add(watch.silence());
+    } else if (verify && !counts.readToEnd() && !run.readerTrouble().isEmpty()) {
+      causes.add("the reader: " + run.readerTrouble());
+    }
+    return String.join(", ", causes);
+  }
+
+  static String verdict(LoadVerifier.Counts counts, boolean verify, String cause) {
+    String because = cause.isEmpty() ? "" : " (" + cause + ")";
+    if (verify && counts.allViolations() > 0) {
       var kinds =
           counts.violations().keySet().stream()
               .sorted()
@@ -140,14 +175,24 @@ final class LoadReport {
       return "VIOLATED: " + String.join("; ", kinds);
     }
     if (counts.acked() == 0) {
-      return "FAILED: nothing was acknowledged, so nothing was checked";
+      return "FAILED: nothing was acknowledged, so nothing was checked" + because;
+    }
+    if (!verify) {
+      return counts.undecided() == 0
+          ? "sent, not verified"
+          : "INCOMPLETE: " + Words.count(counts.undecided()) + " without an answer" + because;
     }
     if (!counts.provesEverything()) {
-      return "INCOMPLETE: "
+      return "COULD NOT BE CHECKED"
+          + because
+          + ": nothing wrong found so far; "
           + Words.count(counts.unread(), "acknowledged record")
           + " not read, "
           + Words.count(counts.undecided())
-          + " without an answer";
+          + " without an answer, "
+          + Words.count(counts.unknownUnchecked())
+          + " unknown not looked for"
+          + (counts.readToEnd() ? "" : "; the partitions were not read to their ends");
     }
     return "ok: every acknowledged record is there once, at its offset, in order";
   }

@@ -4,15 +4,21 @@ import io.millrace.client.Producer;
 import io.millrace.client.Reader;
 import io.millrace.client.Receipt;
 import io.millrace.client.ReceivedRecord;
+import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.error.Outcome;
 import io.millrace.tools.records.Outcomes;
 import io.millrace.tools.records.Pacer;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /**
  * The traffic of {@code millrace load}: one thread sends, one reads and has each record judged.
@@ -23,6 +29,10 @@ import java.util.concurrent.CompletableFuture;
  */
 final class LoadRun {
   private static final long POLL_MILLIS = 200;
+
+  /** They end the reading and say nothing about what is stored. */
+  private static final Set<ErrorCode> NOT_ABOUT_THE_LOG =
+      EnumSet.of(ErrorCode.CLIENT_CLOSED, ErrorCode.INTERRUPTED);
 
   /** After a flush only callbacks are left to run. */
   private static final Duration CALLBACK_LIMIT = Duration.ofSeconds(10);
@@ -36,6 +46,11 @@ final class LoadRun {
   private volatile boolean stopSending;
   private volatile boolean stopReading;
   private volatile String readerTrouble = "";
+  private final CountDownLatch interrupted = new CountDownLatch(1);
+  private volatile long interruptedNanos;
+
+  /** Where each key goes, learned from receipts. */
+  private final AtomicIntegerArray partitionOfKey;
 
   /** Exclusive ends that the reader must reach; null until sending is over. */
   private volatile Map<Integer, Long> ends;
@@ -45,6 +60,10 @@ final class LoadRun {
     this.verifier = verifier;
     this.keys = keys;
     this.rate = rate;
+    this.partitionOfKey = new AtomicIntegerArray(keys);
+    for (int i = 0; i < keys; i++) {
+      partitionOfKey.set(i, AckTimes.NO_PARTITION);
+    }
   }
 
   /** Sends until {@link #stopSending}; returns when every record has its answer. */
@@ -65,7 +84,7 @@ final class LoadRun {
         sent++;
       }
     } finally {
-      ackTimes.stop();
+      ackTimes.sendingEnded();
       producer.flush();
       outcomes.awaitEnded(sent, CALLBACK_LIMIT);
     }
@@ -75,10 +94,12 @@ final class LoadRun {
     receipt.whenComplete(
         (stored, failure) -> {
           if (failure == null) {
+            partitionOfKey.set(key, stored.partition());
             ackTimes.acked(stored.partition(), sentNanos);
             verifier.acked(key, number, stored.partition(), stored.offset());
             outcomes.succeeded();
           } else {
+            ackTimes.missed(partitionOfKey.get(key));
             if (Outcomes.outcomeOf(failure) == Outcome.NOT_DONE) {
               verifier.refused(key, number);
             } else {
@@ -99,6 +120,9 @@ final class LoadRun {
         readerTrouble = "";
       } catch (MillraceException e) {
         readerTrouble = e.getMessage();
+        if (NOT_ABOUT_THE_LOG.contains(e.code())) {
+          return;
+        }
         if (!e.retriable()) {
           // Retention is off and offsets are never cut: whatever needs a decision here is a loss.
           verifier.unreadable(e.getMessage());
@@ -133,8 +157,37 @@ final class LoadRun {
     stopSending = true;
   }
 
+  /** Answers are still missing: the time without any counts up to now. */
+  void stillWaited() {
+    ackTimes.missed(AckTimes.NO_PARTITION);
+  }
+
   boolean stopped() {
     return stopSending;
+  }
+
+  /** The user wants it to end now. */
+  void interrupt() {
+    if (interrupted.getCount() > 0) {
+      interruptedNanos = System.nanoTime();
+      interrupted.countDown();
+    }
+    stopSending();
+  }
+
+  boolean interrupted() {
+    return interrupted.getCount() == 0;
+  }
+
+  /** Returns at once when interrupted. */
+  boolean awaitInterrupt(long millis) throws InterruptedException {
+    return interrupted.await(millis, TimeUnit.MILLISECONDS);
+  }
+
+  /** True when the interrupt is at least so long ago. */
+  boolean interruptedFor(long millis) {
+    return interrupted()
+        && System.nanoTime() - interruptedNanos >= TimeUnit.MILLISECONDS.toNanos(millis);
   }
 
   void stopReading() {

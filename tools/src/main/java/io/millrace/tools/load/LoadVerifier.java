@@ -29,7 +29,9 @@ final class LoadVerifier {
    * @param unread acknowledged and not yet read because the reader is not that far
    * @param undecided sent and without an answer
    * @param unknownAppeared unknown ones that are there
-   * @param unknownAbsent unknown ones whose key has not shown them so far
+   * @param unknownAbsent unknown ones that the reader, at the end of every partition, has not met
+   * @param unknownUnchecked unknown ones of which nothing is known, for the reader is not that far
+   * @param readToEnd every partition was read to the end that it had after the last answer
    */
   record Counts(
       long sent,
@@ -39,8 +41,10 @@ final class LoadVerifier {
       long undecided,
       long unknownAppeared,
       long unknownAbsent,
+      long unknownUnchecked,
       long read,
       long unread,
+      boolean readToEnd,
       Map<Violation, Long> violations) {
     long violations(Violation violation) {
       return violations.getOrDefault(violation, 0L);
@@ -52,7 +56,7 @@ final class LoadVerifier {
 
     /** Nothing wrong, and nothing left that was not looked at. */
     boolean provesEverything() {
-      return allViolations() == 0 && unread == 0 && undecided == 0 && acked > 0;
+      return allViolations() == 0 && readToEnd && unread == 0 && undecided == 0 && acked > 0;
     }
   }
 
@@ -200,6 +204,8 @@ final class LoadVerifier {
             }
           });
     }
+    boolean allRead = readToEnd.containsAll(nextOffsets.keySet());
+    long notMet = unknown - unknownAppeared;
     var found = new EnumMap<>(violations);
     if (lost[0] > 0) {
       found.put(Violation.LOST, lost[0]);
@@ -211,9 +217,11 @@ final class LoadVerifier {
         unknown,
         undecided[0],
         unknownAppeared,
-        unknown - unknownAppeared,
+        allRead ? notMet : 0,
+        allRead ? 0 : notMet,
         read,
         unread[0],
+        allRead,
         Map.copyOf(found));
   }
 

@@ -4,6 +4,7 @@ import io.millrace.tools.CommandFailure;
 import io.millrace.tools.ConnectOptions;
 import io.millrace.tools.ExitCodes;
 import io.millrace.tools.MillraceCommand;
+import io.millrace.tools.Output;
 import io.millrace.tools.Quantities;
 import io.millrace.tools.UsageFailure;
 import io.millrace.tools.Words;
@@ -122,9 +123,7 @@ public final class ClusterCommand implements Runnable {
       if (brokers != null && brokers != 1 && brokers != 3 && brokers != 5) {
         throw new UsageFailure("--brokers " + brokers + ": a cluster has 1, 3 or 5 brokers");
       }
-      if (heap != null && !heap.matches("\\d{1,9}[kKmMgG]?")) {
-        throw new UsageFailure("--heap '" + heap + "' is not a heap size; write it as 512m or 2g");
-      }
+      LocalCluster.requireHeapSize(heap);
       LocalCluster cluster =
           LocalCluster.openOrCreate(
               root.home(), new LocalCluster.Plan(brokers, basePort, host, heap, javaOptions));
@@ -279,7 +278,7 @@ public final class ClusterCommand implements Runnable {
         view = survey.withoutAnswers();
       }
       var fields = new LinkedHashMap<String, Object>();
-      fields.put("brokers", view.brokerRows());
+      fields.put("brokers", view.brokerRows(root.output().form() == Output.Form.table));
       fields.put("partitions", view.partitionRows());
       root.output().fields(fields);
       return view.healthy() ? ExitCodes.OK : ExitCodes.FAILED;

@@ -21,6 +21,8 @@ import java.util.stream.Collectors;
 
 /** Asks the operating system and every running broker how they are, each within a time limit. */
 final class ClusterSurvey {
+  private static final Group METADATA = new Group("", 0);
+
   private final List<BrokerProcess> brokers;
   private final Map<Integer, ProcessIdentity.State> states = new HashMap<>();
 
@@ -47,10 +49,11 @@ final class ClusterSurvey {
     for (BrokerProcess broker : brokers) {
       reports.add(report(broker, null, null));
     }
-    return new ClusterView(reports, Map.of());
+    return new ClusterView(reports, Map.of(METADATA, members()));
   }
 
   ClusterView ask(Admin admin, Duration limit) throws IOException, InterruptedException {
+    CompletableFuture<List<TopicDescription>> topics = Topics.all(admin);
     var answers = new HashMap<Integer, CompletableFuture<BrokerStatusResponse>>();
     for (BrokerProcess broker : brokers) {
       int id = broker.member().id();
@@ -75,16 +78,23 @@ final class ClusterSurvey {
         reports.add(report(broker, null, "no answer in " + limit.toMillis() + " ms"));
       }
     }
-    return new ClusterView(reports, assigned(admin, deadline));
+    return new ClusterView(reports, assigned(topics, deadline));
   }
 
-  /** Empty when nobody tells: the view then rests on the reports alone. */
-  private static Map<Group, Set<Integer>> assigned(Admin admin, long deadlineNanos)
+  /** Every broker of the cluster's file holds the metadata. */
+  private Set<Integer> members() {
+    return brokers.stream().map(broker -> broker.member().id()).collect(Collectors.toSet());
+  }
+
+  /** Only the metadata when nobody tells: for topics the view then rests on the reports alone. */
+  private Map<Group, Set<Integer>> assigned(
+      CompletableFuture<List<TopicDescription>> topics, long deadlineNanos)
       throws InterruptedException {
     var assigned = new HashMap<Group, Set<Integer>>();
+    assigned.put(METADATA, members());
     try {
       long left = Math.max(1, deadlineNanos - System.nanoTime());
-      for (var topic : Topics.all(admin).get(left, TimeUnit.NANOSECONDS)) {
+      for (var topic : topics.get(left, TimeUnit.NANOSECONDS)) {
         for (var partition : topic.partitions()) {
           assigned.put(
               new Group(topic.name(), partition.partition()),
@@ -94,7 +104,7 @@ final class ClusterSurvey {
         }
       }
     } catch (ExecutionException | TimeoutException e) {
-      return Map.of();
+      return Map.of(METADATA, members());
     }
     return assigned;
   }

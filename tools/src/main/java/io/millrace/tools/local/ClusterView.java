@@ -81,10 +81,21 @@ final class ClusterView {
     }
   }
 
-  Rows brokerRows() {
+  /**
+   * @param forPeople the uptime in words, otherwise in milliseconds
+   */
+  Rows brokerRows(boolean forPeople) {
     var rows =
         new Rows(
-            List.of("broker", "state", "address", "pid", "uptime", "replicas", "leads", "note"));
+            List.of(
+                "broker",
+                "state",
+                "address",
+                "pid",
+                forPeople ? "uptime" : "uptimeMillis",
+                "replicas",
+                "leads",
+                "note"));
     for (BrokerReport broker : brokers) {
       BrokerStatusResponse report = broker.report();
       rows.add(
@@ -92,7 +103,9 @@ final class ClusterView {
           broker.state(),
           broker.address(),
           broker.pid(),
-          broker.uptimeMillis() == null ? null : Words.millis(broker.uptimeMillis()),
+          broker.uptimeMillis() == null || !forPeople
+              ? broker.uptimeMillis()
+              : Words.millis(broker.uptimeMillis()),
           report == null ? null : report.getReplicasCount(),
           report == null
               ? null
@@ -129,7 +142,7 @@ final class ClusterView {
               new ArrayList<>(holders(group, held)),
               leader == null || group.isMetadata() ? null : leader.status().getLogEnd(),
               leader == null || group.isMetadata() ? null : leader.status().getCommittedEnd(),
-              leader == null ? null : lag(held, leader),
+              leader == null ? null : lags(holders(group, held), held, leader),
               problems.isEmpty() ? "ok" : String.join("; ", problems));
         });
     return rows;
@@ -153,14 +166,23 @@ final class ClusterView {
         .orElse(null);
   }
 
-  /** Raft entries that the slowest reporting replica has not got yet. */
-  private static long lag(List<Replica> held, Replica leader) {
-    long slowest =
-        held.stream()
-            .mapToLong(replica -> replica.status().getLastIndex())
-            .min()
-            .orElse(leader.status().getLastIndex());
-    return Math.max(0, leader.status().getLastIndex() - slowest);
+  /**
+   * Raft entries that each holder has not got yet, in the order of the holders; null where nobody
+   * tells.
+   */
+  private static List<Long> lags(Set<Integer> holders, List<Replica> held, Replica leader) {
+    var lags = new ArrayList<Long>();
+    for (int holder : holders) {
+      lags.add(
+          held.stream()
+              .filter(replica -> replica.broker() == holder)
+              .findFirst()
+              .map(
+                  replica ->
+                      Math.max(0, leader.status().getLastIndex() - replica.status().getLastIndex()))
+              .orElse(null));
+    }
+    return lags;
   }
 
   private Set<Integer> holders(Group group, List<Replica> held) {

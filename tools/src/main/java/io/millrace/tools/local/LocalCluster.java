@@ -2,6 +2,7 @@ package io.millrace.tools.local;
 
 import io.millrace.tools.CommandFailure;
 import io.millrace.tools.Progress;
+import io.millrace.tools.UsageFailure;
 import io.millrace.tools.Waits;
 import io.millrace.tools.Words;
 import java.io.IOException;
@@ -51,6 +52,13 @@ public final class LocalCluster {
       Integer brokers, Integer basePort, String host, String heap, List<String> javaOptions) {
     public static Plan unstated() {
       return new Plan(null, null, null, null, List.of());
+    }
+  }
+
+  /** Refuses what Java would not take as -Xmx; null is not said. */
+  public static void requireHeapSize(String heap) {
+    if (heap != null && !heap.matches("\\d{1,9}[kKmMgG]?")) {
+      throw new UsageFailure("--heap '" + heap + "' is not a heap size; write it as 512m or 2g");
     }
   }
 
@@ -376,10 +384,6 @@ public final class LocalCluster {
    */
   void wipe(int brokerId) throws IOException {
     BrokerProcess broker = broker(brokerId);
-    if (!broker.isGone()) {
-      throw new CommandFailure(
-          "broker " + brokerId + " runs; stop it first with: millrace cluster kill " + brokerId);
-    }
     Path data = home.dataDirectory(brokerId);
     List<String> kept = BrokerFiles.replicaFiles(data);
     if (!kept.isEmpty()) {
@@ -392,6 +396,11 @@ public final class LocalCluster {
               + "); wiping a broker with replicas is refused until a replica can be replaced."
               + " To give up the whole cluster: millrace cluster down, then remove "
               + home.directory());
+    }
+    // Last: stopping it would not help a broker with replicas.
+    if (!broker.isGone()) {
+      throw new CommandFailure(
+          "broker " + brokerId + " runs; stop it first with: millrace cluster kill " + brokerId);
     }
     BrokerFiles.deleteRecursively(data);
     new ClusterFile(

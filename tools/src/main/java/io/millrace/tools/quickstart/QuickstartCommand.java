@@ -81,6 +81,20 @@ public final class QuickstartCommand implements Callable<Integer> {
       description = "Lines of the text. Default: 100000")
   private int lines;
 
+  @Option(
+      names = "--base-port",
+      paramLabel = "PORT",
+      description =
+          "Port of broker 1 when the cluster is made; the others take the ports after it."
+              + " Default: 19801")
+  private Integer basePort;
+
+  @Option(
+      names = "--heap",
+      paramLabel = "SIZE",
+      description = "Heap of each broker that is started, as Java's -Xmx. Default: 512m")
+  private String heap;
+
   QuickstartCommand(MillraceCommand root) {
     this.root = root;
   }
@@ -91,6 +105,7 @@ public final class QuickstartCommand implements Callable<Integer> {
       throw new UsageFailure(
           "--lines " + lines + " is too few to kill a broker amid; give 100 or more");
     }
+    LocalCluster.requireHeapSize(heap);
     LocalCluster cluster = cluster();
     try (MillraceClient client =
         ConnectOptions.connect(cluster.file().addresses(), REQUEST_TIMEOUT)) {
@@ -105,7 +120,9 @@ public final class QuickstartCommand implements Callable<Integer> {
   }
 
   private LocalCluster cluster() throws IOException, InterruptedException {
-    LocalCluster cluster = LocalCluster.openOrCreate(root.home(), LocalCluster.Plan.unstated());
+    LocalCluster cluster =
+        LocalCluster.openOrCreate(
+            root.home(), new LocalCluster.Plan(null, basePort, null, heap, List.of()));
     int brokers = cluster.file().brokers().size();
     if (brokers < REPLICAS) {
       throw new CommandFailure(

@@ -5,6 +5,7 @@ import io.millrace.client.OffsetSpec;
 import io.millrace.client.Reader;
 import io.millrace.client.ReaderConfig;
 import io.millrace.client.TopicPartition;
+import io.millrace.tools.BrokerWatch;
 import io.millrace.tools.Calls;
 import io.millrace.tools.CommandFailure;
 import io.millrace.tools.ConnectOptions;
@@ -15,8 +16,10 @@ import io.millrace.tools.Output;
 import io.millrace.tools.Quantities;
 import io.millrace.tools.UsageFailure;
 import io.millrace.tools.Words;
+import io.millrace.tools.topic.Topics;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.ZoneId;
 import java.util.List;
 import java.util.Map;
@@ -116,12 +119,14 @@ public final class ConsumeCommand implements Callable<Integer> {
         requireWithin(start, ends);
         reader.assign(wanted);
         seek(reader, wanted, start);
-        return read(reader, recordFormat, ends);
+        var watch = new BrokerWatch(() -> client.admin().describeCluster(), Instant::now);
+        return read(reader, recordFormat, ends, watch);
       }
     }
   }
 
-  private int read(Reader reader, RecordFormat recordFormat, Map<TopicPartition, Long> ends)
+  private int read(
+      Reader reader, RecordFormat recordFormat, Map<TopicPartition, Long> ends, BrokerWatch watch)
       throws IOException {
     Duration idle = timeout;
     if (idle == null) {
@@ -129,7 +134,14 @@ public final class ConsumeCommand implements Callable<Integer> {
     }
     var run =
         new ConsumeRun(
-            reader, recordFormat, root.terminal().out(), new ConsumeRun.Limits(ends, max, idle));
+            reader,
+            recordFormat,
+            root.terminal().out(),
+            new ConsumeRun.Limits(ends, max, idle),
+            () -> {
+              watch.look();
+              return watch.silence();
+            });
     try (var interrupts = new Interrupts(run::stop, INTERRUPT_GRACE_MILLIS)) {
       long records = run.run(root.progress());
       root.progress().step(Words.count(records, "record") + " read");
@@ -147,9 +159,7 @@ public final class ConsumeCommand implements Callable<Integer> {
   private List<TopicPartition> wanted(MillraceClient client, StartPoint start)
       throws InterruptedException {
     int count =
-        Calls.await(client.admin().describeTopic(topic), connect.requestTimeout())
-            .partitions()
-            .size();
+        Topics.existing(client.admin(), topic, connect.requestTimeout()).partitions().size();
     List<Integer> numbers =
         partitions.isEmpty() ? IntStream.range(0, count).boxed().toList() : partitions;
     for (int number : numbers) {

@@ -14,6 +14,8 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
 
 /**
  * Reads the assigned partitions of a reader and writes each record.
@@ -22,6 +24,14 @@ import java.util.Set;
  */
 public final class ConsumeRun {
   private static final long POLL_MILLIS = 200;
+
+  /** So long without a record before anybody is asked why. */
+  private static final Duration QUIET = Duration.ofSeconds(5);
+
+  private static final Duration TROUBLE_INTERVAL = Duration.ofSeconds(10);
+
+  /** A line of {@link Reader#health} ends with the last error in brackets, if there is one. */
+  private static final Pattern TROUBLE = Pattern.compile("\\(.+\\)$");
 
   /**
    * When to end.
@@ -37,12 +47,27 @@ public final class ConsumeRun {
   private final RecordFormat format;
   private final OutputStream out;
   private final Limits limits;
+  private final Supplier<String> silence;
   private final Set<TopicPartition> unfinished = new HashSet<>();
   private final long startNanos = System.nanoTime();
+  private long troubleNanos = startNanos - TROUBLE_INTERVAL.toNanos();
   private volatile boolean stop;
   private long records;
 
   public ConsumeRun(Reader reader, RecordFormat format, OutputStream out, Limits limits) {
+    this(reader, format, out, limits, () -> "");
+  }
+
+  /**
+   * @param silence asked while no record comes: in words that no broker answers; empty: one does
+   */
+  public ConsumeRun(
+      Reader reader,
+      RecordFormat format,
+      OutputStream out,
+      Limits limits,
+      Supplier<String> silence) {
+    this.silence = silence;
     this.reader = reader;
     this.format = format;
     this.out = out;
@@ -64,6 +89,7 @@ public final class ConsumeRun {
       if (!polled.isEmpty()) {
         lastRecordNanos = System.nanoTime();
       }
+      sayTrouble(progress, lastRecordNanos);
       boolean full = write(polled);
       if (!flushed()) {
         // The reader of a pipe has seen enough, as head(1) does.
@@ -105,6 +131,34 @@ public final class ConsumeRun {
     }
     progress.clear();
     return records;
+  }
+
+  /** A follower that gets nothing must not look like one of a topic where nothing happens. */
+  private void sayTrouble(Progress progress, long lastRecordNanos) {
+    long now = System.nanoTime();
+    if (now - lastRecordNanos < QUIET.toNanos()
+        || now - troubleNanos < TROUBLE_INTERVAL.toNanos()) {
+      return;
+    }
+    String trouble = silence.get();
+    if (trouble.isEmpty()) {
+      trouble = troubles(reader.health());
+    }
+    if (!trouble.isEmpty()) {
+      troubleNanos = now;
+      progress.step(trouble);
+    }
+  }
+
+  /** The lines of partitions that have a trouble, the first of them in full. */
+  static String troubles(String health) {
+    List<String> lines = health.lines().filter(line -> TROUBLE.matcher(line).find()).toList();
+    return lines.isEmpty()
+        ? ""
+        : lines.get(0)
+            + (lines.size() == 1
+                ? ""
+                : " (and " + Words.count(lines.size() - 1, "further partition") + ")");
   }
 
   private boolean flushed() throws IOException {

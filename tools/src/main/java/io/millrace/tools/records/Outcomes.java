@@ -6,9 +6,10 @@ import io.millrace.protocol.error.Outcome;
 import io.millrace.tools.Output.Rows;
 import io.millrace.tools.Waits;
 import java.time.Duration;
-import java.util.EnumMap;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
@@ -25,14 +26,18 @@ public final class Outcomes {
   public record Failure(
       ErrorCode code, Outcome outcome, long records, long firstRecord, String text) {}
 
+  /** The same error can leave one record certainly not done and another unknown. */
+  private record Kind(ErrorCode code, Outcome outcome) {
+    static final Comparator<Kind> ORDER =
+        Comparator.comparing(Kind::code).thenComparing(Kind::outcome);
+  }
+
   private static final class Tally {
-    final Outcome outcome;
     final String text;
     long firstRecord;
     long records;
 
-    Tally(Outcome outcome, long firstRecord, String text) {
-      this.outcome = outcome;
+    Tally(long firstRecord, String text) {
       this.firstRecord = firstRecord;
       this.text = text;
     }
@@ -41,7 +46,7 @@ public final class Outcomes {
   private final LongAdder done = new LongAdder();
   private final LongAdder notDone = new LongAdder();
   private final LongAdder unknown = new LongAdder();
-  private final Map<ErrorCode, Tally> failures = new EnumMap<>(ErrorCode.class);
+  private final Map<Kind, Tally> failures = new TreeMap<>(Kind.ORDER);
 
   public void succeeded() {
     done.increment();
@@ -55,7 +60,8 @@ public final class Outcomes {
     synchronized (failures) {
       Tally tally =
           failures.computeIfAbsent(
-              code, each -> new Tally(outcome, recordNumber, String.valueOf(failure.getMessage())));
+              new Kind(code, outcome),
+              each -> new Tally(recordNumber, String.valueOf(failure.getMessage())));
       tally.records++;
       tally.firstRecord = Math.min(tally.firstRecord, recordNumber);
     }
@@ -98,8 +104,8 @@ public final class Outcomes {
           .map(
               entry ->
                   new Failure(
-                      entry.getKey(),
-                      entry.getValue().outcome,
+                      entry.getKey().code(),
+                      entry.getKey().outcome(),
                       entry.getValue().records,
                       entry.getValue().firstRecord,
                       entry.getValue().text))

@@ -3,7 +3,6 @@ package io.millrace.tools.records;
 import io.millrace.client.MillraceClient;
 import io.millrace.client.Producer;
 import io.millrace.protocol.batch.RecordHeader;
-import io.millrace.tools.Calls;
 import io.millrace.tools.CommandFailure;
 import io.millrace.tools.ConnectOptions;
 import io.millrace.tools.ExitCodes;
@@ -14,6 +13,7 @@ import io.millrace.tools.Progress;
 import io.millrace.tools.Quantities;
 import io.millrace.tools.UsageFailure;
 import io.millrace.tools.Words;
+import io.millrace.tools.topic.Topics;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -216,9 +216,7 @@ public final class ProduceCommand implements Callable<Integer> {
       MillraceClient client, ProduceRun.Target target, Duration requestTimeout)
       throws InterruptedException {
     int partitions =
-        Calls.await(client.admin().describeTopic(target.topic()), requestTimeout)
-            .partitions()
-            .size();
+        Topics.existing(client.admin(), target.topic(), requestTimeout).partitions().size();
     Integer partition = target.partition();
     if (partition != null) {
       requirePartition(target.topic(), partition, partitions);

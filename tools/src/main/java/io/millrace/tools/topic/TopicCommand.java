@@ -4,6 +4,7 @@ import io.millrace.client.Admin;
 import io.millrace.client.MillraceClient;
 import io.millrace.client.TopicDescription;
 import io.millrace.client.TopicSpec;
+import io.millrace.protocol.error.MillraceException;
 import io.millrace.tools.Calls;
 import io.millrace.tools.ConnectOptions;
 import io.millrace.tools.ExitCodes;
@@ -53,6 +54,18 @@ public final class TopicCommand implements Runnable {
     final <T> T ask(Function<Admin, CompletableFuture<T>> question) throws InterruptedException {
       try (MillraceClient client = connect.connect(root)) {
         return Calls.await(question.apply(client.admin()), connect.requestTimeout());
+      }
+    }
+
+    /** As {@link #ask}, about a topic that must exist. */
+    final <T> T askAbout(String topic, Function<Admin, CompletableFuture<T>> question)
+        throws InterruptedException {
+      try (MillraceClient client = connect.connect(root)) {
+        try {
+          return Calls.await(question.apply(client.admin()), connect.requestTimeout());
+        } catch (MillraceException e) {
+          throw Topics.explained(e, client.admin(), topic, connect.requestTimeout());
+        }
       }
     }
   }
@@ -107,7 +120,7 @@ public final class TopicCommand implements Runnable {
 
     @Override
     public Integer call() throws InterruptedException {
-      root.output().fields(described(ask(admin -> admin.describeTopic(topic))));
+      root.output().fields(described(askAbout(topic, admin -> admin.describeTopic(topic))));
       return ExitCodes.OK;
     }
   }
@@ -123,7 +136,7 @@ public final class TopicCommand implements Runnable {
 
     @Override
     public Integer call() throws InterruptedException {
-      ask(admin -> admin.deleteTopic(topic));
+      askAbout(topic, admin -> admin.deleteTopic(topic));
       root.progress().step("topic " + topic + " deleted");
       return ExitCodes.OK;
     }

@@ -1,17 +1,19 @@
 package io.millrace.tools.topic;
 
+import io.millrace.broker.cluster.TopicSettingsRules;
 import io.millrace.client.FsyncPolicy;
 import io.millrace.client.TopicDescription;
 import io.millrace.client.TopicSpec;
 import io.millrace.tools.CommandFailure;
 import io.millrace.tools.Quantities;
+import io.millrace.tools.UsageFailure;
 import io.millrace.tools.Words;
 import java.time.Duration;
 import picocli.CommandLine.Option;
 
 /**
  * Settings of a topic to be created. What is not said is left to the cluster's defaults; limits are
- * checked by the cluster, which names them.
+ * checked by the cluster, which names them; a zero is refused here.
  */
 public final class TopicSettingsOptions {
   /** The policies by the words that users type. */
@@ -31,13 +33,13 @@ public final class TopicSettingsOptions {
       names = "--partitions",
       paramLabel = "N",
       description = "Number of partitions. Default: the cluster's")
-  private int partitions;
+  private Integer partitions;
 
   @Option(
       names = "--replicas",
       paramLabel = "N",
       description = "Copies of each partition: 1, 3 or 5. Default: the cluster's")
-  private int replicas;
+  private Integer replicas;
 
   @Option(
       names = "--fsync",
@@ -69,29 +71,64 @@ public final class TopicSettingsOptions {
       description = "Largest record that is accepted. Default: 1 MiB")
   private Long maxRecordBytes;
 
+  /** Refuses what can not be meant, before anybody is asked. */
+  public void requireSense() {
+    requireAboveZero("--partitions", partitions, "1 to " + TopicSettingsRules.MAX_PARTITIONS);
+    requireAboveZero("--replicas", replicas, "1, 3 or 5");
+    requireAboveZero(
+        "--fsync-interval",
+        fsyncInterval == null ? null : fsyncInterval.toMillis(),
+        TopicSettingsRules.MIN_FSYNC_INTERVAL_MILLIS
+            + " to "
+            + TopicSettingsRules.MAX_FSYNC_INTERVAL_MILLIS
+            + " ms");
+    requireAboveZero(
+        "--segment-bytes",
+        segmentBytes,
+        TopicSettingsRules.MIN_SEGMENT_BYTES + " to " + TopicSettingsRules.MAX_SEGMENT_BYTES);
+    requireAboveZero(
+        "--max-record-bytes",
+        maxRecordBytes,
+        TopicSettingsRules.MIN_MAX_RECORD_BYTES + " to " + TopicSettingsRules.MAX_MAX_RECORD_BYTES);
+  }
+
   public TopicSpec spec(String topic) {
-    return spec(topic, partitions, replicas);
+    return spec(topic, 0, 0);
   }
 
   /** With these counts where the user gave none. */
   public TopicSpec spec(String topic, int defaultPartitions, int defaultReplicas) {
+    requireSense();
     return new TopicSpec(
         topic,
-        partitions == 0 ? defaultPartitions : partitions,
-        replicas == 0 ? defaultReplicas : replicas,
+        partitions == null ? defaultPartitions : partitions,
+        replicas == null ? defaultReplicas : replicas,
         fsync == null ? null : fsync.policy,
-        fsyncInterval == null ? 0 : Math.toIntExact(fsyncInterval.toMillis()),
+        fsyncInterval == null ? 0 : asInt(fsyncInterval.toMillis()),
         segmentBytes == null ? 0 : segmentBytes,
-        maxRecordBytes == null ? 0 : Math.toIntExact(maxRecordBytes));
+        maxRecordBytes == null ? 0 : asInt(maxRecordBytes));
   }
 
   /**
    * A topic that exists must be as the options say, or a measurement would be of something else.
    */
   public void requireSame(TopicDescription topic) {
-    require(partitions == 0 || partitions == topic.partitions().size(), topic, "--partitions");
-    require(replicas == 0 || replicas == topic.replicas(), topic, "--replicas");
+    require(partitions == null || partitions == topic.partitions().size(), topic, "--partitions");
+    require(replicas == null || replicas == topic.replicas(), topic, "--replicas");
     require(fsync == null || fsync.policy == topic.fsync(), topic, "--fsync");
+  }
+
+  /** Beyond an int is beyond every limit: the cluster refuses it and names the limit. */
+  private static int asInt(long value) {
+    return (int) Math.min(value, Integer.MAX_VALUE);
+  }
+
+  /** On the wire 0 means "not said", so the cluster would take its default for it. */
+  private static void requireAboveZero(String option, Number value, String limits) {
+    if (value != null && value.longValue() <= 0) {
+      throw new UsageFailure(
+          option + " " + value + " is not in " + limits + "; leave it out for the default");
+    }
   }
 
   private static void require(boolean same, TopicDescription topic, String option) {

@@ -7,12 +7,17 @@ import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.error.Outcome;
 import io.millrace.tools.Calls;
+import io.millrace.tools.CommandFailure;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 
 /** All topics with their descriptions. */
 public final class Topics {
@@ -36,6 +41,71 @@ public final class Topics {
                               .filter(Objects::nonNull)
                               .toList());
             });
+  }
+
+  /**
+   * The topic, which must exist.
+   *
+   * @throws CommandFailure when it does not, with the nearest name that does
+   */
+  public static TopicDescription existing(Admin admin, String topic, Duration requestTimeout)
+      throws InterruptedException {
+    try {
+      return Calls.await(admin.describeTopic(topic), requestTimeout);
+    } catch (MillraceException e) {
+      throw explained(e, admin, topic, requestTimeout);
+    }
+  }
+
+  /** A failure of a call about the topic, with help when there is no such topic. */
+  static RuntimeException explained(
+      MillraceException failure, Admin admin, String topic, Duration requestTimeout)
+      throws InterruptedException {
+    if (failure.code() != ErrorCode.UNKNOWN_TOPIC) {
+      return failure;
+    }
+    List<String> names;
+    try {
+      names = Calls.await(admin.listTopics(), requestTimeout);
+    } catch (MillraceException unlisted) {
+      failure.addSuppressed(unlisted);
+      return failure;
+    }
+    return new CommandFailure(unknown(failure.getMessage(), topic, names), failure);
+  }
+
+  static String unknown(String message, String topic, List<String> names) {
+    return message
+        + nearest(topic, names).map(name -> "; did you mean " + name + "?").orElse("")
+        + " (see: bin/millrace topic list)";
+  }
+
+  /** The existing name that a typing error could have made into this one. */
+  static Optional<String> nearest(String topic, List<String> names) {
+    String wanted = topic.toLowerCase(Locale.ROOT);
+    return names.stream()
+        .filter(
+            name ->
+                distance(wanted, name.toLowerCase(Locale.ROOT))
+                    <= Math.max(1, Math.min(topic.length(), name.length()) / 3))
+        .min(
+            Comparator.comparingInt(
+                (String name) -> distance(wanted, name.toLowerCase(Locale.ROOT))));
+  }
+
+  /** Levenshtein: insertions, deletions and replacements from one to the other. */
+  private static int distance(String from, String to) {
+    int[] row = IntStream.rangeClosed(0, to.length()).toArray();
+    for (int i = 1; i <= from.length(); i++) {
+      int diagonal = row[0];
+      row[0] = i;
+      for (int j = 1; j <= to.length(); j++) {
+        int replaced = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+        diagonal = row[j];
+        row[j] = Math.min(replaced, 1 + Math.min(row[j], row[j - 1]));
+      }
+    }
+    return row[to.length()];
   }
 
   /**

@@ -38,9 +38,28 @@ class AckTimesTest {
     times.acked(0, now.get());
     at(5_010);
 
-    times.stop();
+    times.sendingEnded();
 
     assertThat(times.summary().longestGapMillis()).isEqualTo(5_000);
+    assertThat(times.summary().partitionGapMillis()).isEqualTo(5_000);
+    assertThat(times.summary().partition()).isZero();
+  }
+
+  @Test
+  void waitingForAnAcknowledgementThatDoesNotComeIsAGap() {
+    at(10);
+    times.acked(0, now.get());
+    times.acked(1, now.get());
+    at(20);
+    times.sendingEnded();
+    at(6_010);
+    times.missed(1);
+    at(7_010);
+    times.missed(AckTimes.NO_PARTITION);
+
+    assertThat(times.summary().longestGapMillis()).isEqualTo(7_000);
+    assertThat(times.summary().partition()).isEqualTo(1);
+    assertThat(times.summary().partitionGapMillis()).isEqualTo(6_000);
   }
 
   @Test

@@ -67,6 +67,39 @@ class LoadVerifierTest {
   }
 
   @Test
+  void anUnknownRecordIsAbsentOnlyWhenEveryPartitionIsReadToItsEnd() {
+    verifier.startsAt(1, 0);
+    verifier.send(0);
+    verifier.unknown(0, 0);
+    verifier.readToEnd(0);
+    assertThat(verifier.counts().unknownAbsent()).isZero();
+    assertThat(verifier.counts().unknownUnchecked()).isEqualTo(1);
+
+    verifier.readToEnd(1);
+
+    assertThat(verifier.counts().unknownAbsent()).isEqualTo(1);
+    assertThat(verifier.counts().unknownUnchecked()).isZero();
+  }
+
+  @Test
+  void whatWasReadButNotToTheEndIsNotProven() {
+    verifier.send(0);
+    verifier.acked(0, 0, 0, 50);
+    verifier.seen(0, 0, 0, 50);
+    assertThat(verifier.counts().provesEverything()).isFalse();
+    assertThat(LoadReport.verdict(verifier.counts(), true, "interrupted"))
+        .isEqualTo(
+            "COULD NOT BE CHECKED (interrupted): nothing wrong found so far; 0 acknowledged records"
+                + " not read, 0 without an answer, 0 unknown not looked for; the partitions were"
+                + " not read to their ends");
+
+    verifier.readToEnd(0);
+
+    assertThat(verifier.counts().provesEverything()).isTrue();
+    assertThat(LoadReport.verdict(verifier.counts(), true, "")).startsWith("ok: ");
+  }
+
+  @Test
   void nothingAcknowledgedProvesNothing() {
     verifier.send(0);
     verifier.refused(0, 0);

@@ -8,6 +8,7 @@ import io.millrace.protocol.message.ReplicaRole;
 import io.millrace.protocol.message.ReplicaStatus;
 import io.millrace.tools.local.ClusterView.BrokerReport;
 import io.millrace.tools.local.ClusterView.Group;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -59,10 +60,13 @@ class ClusterViewTest {
             ASSIGNED);
 
     assertThat(only(view))
-        .containsExactly("orders", 0, 2, 4L, List.of(1, 2, 3), 90L, 85L, 2L, "ok");
+        .containsExactly("orders", 0, 2, 4L, List.of(1, 2, 3), 90L, 85L, List.of(2L, 0L, 0L), "ok");
     assertThat(view.healthy()).isTrue();
-    assertThat(view.brokerRows().lines().get(1))
+    assertThat(view.brokerRows(true).columns()).contains("uptime");
+    assertThat(view.brokerRows(true).lines().get(1))
         .containsExactly(2, "running", "h:2", 102L, "1 min 1 s", 1, 1L, null);
+    assertThat(view.brokerRows(false).columns()).contains("uptimeMillis");
+    assertThat(view.brokerRows(false).lines().get(1)).contains(61_000L);
   }
 
   @Test
@@ -83,12 +87,13 @@ class ClusterViewTest {
     var view =
         new ClusterView(
             List.of(
-                broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9)),
-                broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 9)),
+                broker(1, replica(ReplicaRole.ROLE_FOLLOWER, 4, 5)),
+                broker(2, replica(ReplicaRole.ROLE_LEADER, 4, 9)),
                 silent(3)),
             ASSIGNED);
 
     assertThat(only(view).get(8)).isEqualTo("broker 3 does not answer");
+    assertThat(only(view).get(7)).isEqualTo(Arrays.asList(4L, 0L, null));
     assertThat(view.healthy()).isFalse();
   }
 
@@ -123,12 +128,22 @@ class ClusterViewTest {
   }
 
   @Test
-  void theMetadataGroupHasNoOffsets() {
+  void theMetadataGroupHasNoOffsetsAndIsJudgedLikeTheOthers() {
     var view =
         new ClusterView(
-            List.of(broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9).setTopic(""))), Map.of());
+            List.of(broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9).setTopic("")), silent(2)),
+            Map.of(new Group("", 0), Set.of(1, 2)));
 
-    assertThat(only(view).subList(0, 8))
-        .containsExactly("(metadata)", 0, 1, 4L, List.of(1), null, null, 0L);
+    assertThat(only(view))
+        .containsExactly(
+            "(metadata)",
+            0,
+            1,
+            4L,
+            List.of(1, 2),
+            null,
+            null,
+            Arrays.asList(0L, null),
+            "broker 2 does not answer");
   }
 }

@@ -198,4 +198,19 @@ class ConsumeRunTest {
 
     assertThat(records).isLessThan(5);
   }
+
+  @Test
+  void onlyPartitionsWithATroubleAreToldOf() {
+    assertThat(
+            ConsumeRun.troubles(
+                "t-0: position 4; broker 1 is asked since 90 ms and has nothing yet"))
+        .isEmpty();
+    assertThat(
+            ConsumeRun.troubles(
+                "t-0: position 4; waits for its turn to be fetched\n"
+                    + "t-1: position 7; asking again in 90 ms (no leader is known)\n"
+                    + "t-2: asking again (no leader is known)"))
+        .isEqualTo(
+            "t-1: position 7; asking again in 90 ms (no leader is known) (and 1 further partition)");
+  }
 }

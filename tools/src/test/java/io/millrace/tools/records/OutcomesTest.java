@@ -2,6 +2,7 @@ package io.millrace.tools.records;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.millrace.client.error.ClientClosedException;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.error.Outcome;
@@ -35,5 +36,15 @@ class OutcomesTest {
 
     assertThat(outcomes.unknown()).isEqualTo(1);
     assertThat(outcomes.notDone()).isZero();
+  }
+
+  @Test
+  void anErrorThatLeavesBothOutcomesIsCountedForEach() {
+    outcomes.failed(1, new ClientClosedException("before sending", Outcome.NOT_DONE));
+    outcomes.failed(2, new ClientClosedException("after sending", Outcome.UNKNOWN));
+
+    assertThat(outcomes.failures())
+        .extracting(Outcomes.Failure::outcome)
+        .containsExactly(Outcome.NOT_DONE, Outcome.UNKNOWN);
   }
 }

@@ -14,6 +14,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -113,16 +114,26 @@ public final class PeerRequests implements AutoCloseable {
       RaftMessageType type,
       ByteBuf payload,
       Responder responder) {
+    // JRaft can answer through its closure and then throw, when the node is shutting down.
+    AtomicBoolean answered = new AtomicBoolean();
+    Responder once =
+        (header, response) -> {
+          if (answered.compareAndSet(false, true)) {
+            responder.respond(header, response);
+          } else {
+            response.release();
+          }
+        };
     try {
       Message request = RaftMessages.decode(type, payload);
       // The handler copies every entry before it returns, so the payload can go then.
-      handler.handle(sender, request, response -> respond(responder, response));
+      handler.handle(sender, request, response -> respond(once, response));
     } catch (InvalidProtocolBufferException e) {
-      refuse(responder, "unreadable " + type + ": " + e.getMessage());
+      refuse(once, "unreadable " + type + ": " + e.getMessage());
     } catch (IllegalStateException e) {
       // JRaft's way to say that the node is shutting down.
       LOG.debug("{} for a replica that stops", type, e);
-      refuse(responder, "the replica is stopping");
+      refuse(once, "the replica is stopping");
     } finally {
       payload.release();
     }
