@@ -47,13 +47,19 @@ final class LogCutter {
     }
     EpochTable epochs = view.epochs().upTo(lastIndexKept);
 
-    // Without a position: a start after a crash in here must not believe that the cut is durable.
-    SyncMark lowered = new SyncMark(lastIndexKept, segment.name().firstIndex(), 0);
-    if (syncer.mark().index() > lastIndexKept) {
+    // Without a position: neither the sync below nor a start after a crash in here may believe that
+    // everything is on the device already, because the cut is not.
+    SyncMark mark = syncer.mark();
+    boolean falls = mark.index() > lastIndexKept;
+    SyncMark lowered =
+        falls
+            ? new SyncMark(lastIndexKept, segment.name().firstIndex(), 0)
+            : new SyncMark(mark.index(), mark.segmentFirstIndex(), 0);
+    if (falls) {
       core.listener().lowerDurableMark(lowered);
-      syncer.lower(lowered);
-      lowerIndexMarks(view, ordinal, lowered);
     }
+    syncer.lower(lowered);
+    lowerIndexMarks(view, ordinal, lowered);
 
     Lock alone = core.structure().writeLock();
     alone.lock();

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -54,7 +55,7 @@ final class Recovery {
     }
     List<Path> setAside = drop(plan.dropped);
     for (Path file : leftOver) {
-      disk.delete(file);
+      deleteIndex(file);
     }
     List<Segment> segments = new ArrayList<>();
     long indexed = 0;
@@ -138,7 +139,7 @@ final class Recovery {
     for (int i = dropped.size() - 1; i >= 0; i--) {
       FoundSegment segment = dropped.get(i);
       if (disk.exists(segment.index())) {
-        disk.delete(segment.index());
+        deleteIndex(segment.index());
       }
       if (segment.headCutShort()) {
         disk.delete(segment.log());
@@ -155,6 +156,14 @@ final class Recovery {
       moved.add(aside.move(file));
     }
     return List.copyOf(moved);
+  }
+
+  /** A mark that came back with its file after a power cut would make missing entries damage. */
+  private void deleteIndex(Path path) throws IOException {
+    try (DiskFile file = disk.open(path, false)) {
+      SegmentIndex.clearMarks(file);
+    }
+    disk.delete(path);
   }
 
   /** Cuts the file or writes its footer; whether anything was changed. */
@@ -213,6 +222,14 @@ final class Recovery {
         highest = new SyncMark(mark.index(), each.name().firstIndex(), mark.position());
       }
     }
-    return highest == null || highest.index() > view.lastIndex() ? new SyncMark(0, 0, 0) : highest;
+    if (highest == null || highest.index() > view.lastIndex()) {
+      return new SyncMark(0, 0, 0);
+    }
+    // Without a position the first sync has something to do: it replaces the note of a failure, and
+    // makes a reset durable that was killed after it had moved the segment of the mark.
+    long segment = highest.segmentFirstIndex();
+    boolean present =
+        Arrays.stream(view.segments()).anyMatch(each -> each.name().firstIndex() == segment);
+    return cutToMark || !present ? new SyncMark(highest.index(), segment, 0) : highest;
   }
 }

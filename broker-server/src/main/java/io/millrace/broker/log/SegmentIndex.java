@@ -89,6 +89,13 @@ final class SegmentIndex {
     return file.readFully(header, 0) && headerMatches(header, name) ? markIn(header) : null;
   }
 
+  /** Takes mark and notes out of an index file that is about to go; durable on return. */
+  static void clearMarks(DiskFile file) throws IOException {
+    file.write(ByteBuffer.allocate(IndexMark.BYTES), SLOT_0);
+    file.write(ByteBuffer.allocate(IndexMark.BYTES), SLOT_1);
+    file.sync();
+  }
+
   private static IndexMark markIn(ByteBuffer header) {
     return IndexMark.newer(IndexMark.decode(header, SLOT_0), IndexMark.decode(header, SLOT_1));
   }

@@ -205,6 +205,25 @@ class PartitionLogFailureTest {
     }
   }
 
+  @Test
+  void truncationIsSyncedUnderEveryPolicyAlsoBackToTheMark() throws IOException {
+    PartitionLog log = open(FsyncPolicy.OS, false);
+    log.append(entries(1, 5));
+    log.sync();
+    log.append(entries(6, 5));
+    long syncs = disk.syncs();
+    log.truncateSuffix(5);
+    assertThat(disk.syncs()).isGreaterThan(syncs);
+    assertThat(log.dirty()).isFalse();
+    assertThat(log.syncMark().index()).isEqualTo(5);
+    assertThat(log.syncMark().position()).isPositive();
+    disk.kill();
+    disk.powerLoss();
+    try (PartitionLog again = open(FsyncPolicy.OS, true)) {
+      assertThat(again.lastIndex()).isEqualTo(5);
+    }
+  }
+
   private static void syncUnchecked(PartitionLog log) {
     try {
       log.sync();

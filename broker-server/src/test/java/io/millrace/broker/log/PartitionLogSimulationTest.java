@@ -66,6 +66,8 @@ class PartitionLogSimulationTest {
     "OS, 640, a mark that stayed low after a power cut",
     "INTERVAL, 20558, index entries of torn batches that came back after the next power cut",
     "OS, 39663, a reset that was killed before its last rename was durable",
+    "ALWAYS, 55713, the index of a dropped segment that came back with its mark",
+    "OS, 56436, a truncation to exactly the mark that was not synced",
     "OS, 15018, marks lowered for a truncation from the wrong end",
   })
   void namedRegressions(FsyncPolicy fsync, long seed, String what) {
