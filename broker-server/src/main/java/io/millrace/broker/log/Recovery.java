@@ -200,10 +200,6 @@ final class Recovery {
     for (IndexEntry entry : kept.newEntries) {
       index.add(entry);
     }
-    if (kept.cut) {
-      // Entries of what was cut must never be found again.
-      index.sync();
-    }
     segment.replaceIndex(index);
     return segment;
   }

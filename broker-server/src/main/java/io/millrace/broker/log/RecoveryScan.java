@@ -158,14 +158,16 @@ final class RecoveryScan {
   private void read(Kept kept, int i) throws IOException {
     FoundSegment segment = kept.found;
     try (DiskFile file = disk.open(segment.log(), false)) {
-      List<IndexEntry> known = knownEntries(segment);
+      List<IndexEntry> onFile = entriesOnFile(segment);
+      List<IndexEntry> known = upToCheckpoint(segment, onFile);
       EpochTable epochsBefore = plan.epochs;
       Outcome outcome = scan(kept, file, known);
-      if (!known.isEmpty() && kept.cursor.position == known.get(known.size() - 1).position()) {
+      if (!known.isEmpty() && contradicts(known.get(known.size() - 1), kept)) {
         // Perhaps the index entry is wrong and not the segment.
         plan.epochs = epochsBefore;
         outcome = scan(kept, file, List.of());
       }
+      keepWhatIsRight(kept, onFile);
       judge(kept, i, outcome, file);
     }
     plan.nextIndex = kept.cursor.index;
@@ -173,20 +175,46 @@ final class RecoveryScan {
     plan.logTime = kept.cursor.logTime;
   }
 
-  /** Entries of the index up to the checkpoint: the segment is read from the last one on. */
-  private List<IndexEntry> knownEntries(FoundSegment segment) throws IOException {
-    if (hint.checkpointIndex() < segment.name().firstIndex() || !disk.exists(segment.index())) {
+  private List<IndexEntry> entriesOnFile(FoundSegment segment) throws IOException {
+    if (!disk.exists(segment.index())) {
       return List.of();
     }
     try (DiskFile file = disk.open(segment.index(), false)) {
-      List<IndexEntry> entries =
-          SegmentIndex.loadEntries(file, segment.name(), hint.checkpointIndex() + 1);
-      boolean usable =
-          !entries.isEmpty()
-              && entries.get(0).index() == segment.name().firstIndex()
-              && entries.get(entries.size() - 1).position() <= segment.size();
-      return usable ? entries : List.of();
+      return SegmentIndex.loadEntries(file, segment.name());
     }
+  }
+
+  /** The entries up to the checkpoint: the segment is read from the last one on. */
+  private List<IndexEntry> upToCheckpoint(FoundSegment segment, List<IndexEntry> onFile) {
+    int count = 0;
+    while (count < onFile.size()
+        && onFile.get(count).index() <= hint.checkpointIndex() + 1
+        && onFile.get(count).position() < segment.size()) {
+      count++;
+    }
+    boolean usable =
+        count > 0
+            && hint.checkpointIndex() >= segment.name().firstIndex()
+            && onFile.get(0).index() == segment.name().firstIndex();
+    return usable ? onFile.subList(0, count) : List.of();
+  }
+
+  /** Whether a scan from an entry got nowhere, or found a batch of another kind or term there. */
+  private static boolean contradicts(IndexEntry start, Kept kept) {
+    return kept.cursor.position == start.position()
+        || !kept.newEntries.isEmpty() && kept.newEntries.get(0).position() == start.position();
+  }
+
+  /** Entries that the scan only found again stay as they are in the file. */
+  private static void keepWhatIsRight(Kept kept, List<IndexEntry> onFile) {
+    int same = 0;
+    while (same < kept.newEntries.size()
+        && kept.keptEntries + same < onFile.size()
+        && kept.newEntries.get(same).equals(onFile.get(kept.keptEntries + same))) {
+      same++;
+    }
+    kept.keptEntries += same;
+    kept.newEntries = kept.newEntries.subList(same, kept.newEntries.size());
   }
 
   private record Outcome(SegmentScanner.Verdict verdict, SegmentScanner scanner) {}
@@ -314,7 +342,7 @@ final class RecoveryScan {
     String where = reason + " at position " + bad.position;
     if (disk.exists(segment.index())) {
       try (DiskFile index = disk.open(segment.index(), false)) {
-        for (IndexEntry entry : SegmentIndex.loadEntries(index, segment.name(), Long.MAX_VALUE)) {
+        for (IndexEntry entry : SegmentIndex.loadEntries(index, segment.name())) {
           if (entry.position() > bad.position && readableFrom(entry, file, segment.size())) {
             return damage(segment.log(), bad.index, entry.index() - 1, true, where);
           }

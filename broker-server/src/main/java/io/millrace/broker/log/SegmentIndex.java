@@ -93,9 +93,8 @@ final class SegmentIndex {
     return IndexMark.newer(IndexMark.decode(header, SLOT_0), IndexMark.decode(header, SLOT_1));
   }
 
-  /** The entries of an index file up to an index, as far as they are intact and ascend. */
-  static List<IndexEntry> loadEntries(DiskFile file, SegmentName name, long upToIndex)
-      throws IOException {
+  /** The entries of an index file before its end entry, as far as they are intact and ascend. */
+  static List<IndexEntry> loadEntries(DiskFile file, SegmentName name) throws IOException {
     List<IndexEntry> entries = new ArrayList<>();
     ByteBuffer header = ByteBuffer.allocate(ENTRIES_OFFSET);
     if (!file.readFully(header, 0) || !headerMatches(header, name)) {
@@ -105,7 +104,7 @@ final class SegmentIndex {
     ByteBuffer chunk = ByteBuffer.allocate((int) Math.min(whole, LOAD_ENTRIES * IndexEntry.BYTES));
     for (long done = 0; done < whole; done += chunk.limit()) {
       chunk.clear().limit((int) Math.min(chunk.capacity(), whole - done));
-      if (!file.readFully(chunk, ENTRIES_OFFSET + done) || !take(chunk, upToIndex, entries)) {
+      if (!file.readFully(chunk, ENTRIES_OFFSET + done) || !take(chunk, entries)) {
         return entries;
       }
     }
@@ -113,13 +112,12 @@ final class SegmentIndex {
   }
 
   /** Adds the entries of a chunk; false if they end in it. */
-  private static boolean take(ByteBuffer chunk, long upToIndex, List<IndexEntry> entries) {
+  private static boolean take(ByteBuffer chunk, List<IndexEntry> entries) {
     IndexEntry previous = entries.isEmpty() ? null : entries.get(entries.size() - 1);
     for (int at = 0; at < chunk.limit(); at += IndexEntry.BYTES) {
       IndexEntry entry = IndexEntry.isIntact(chunk, at) ? IndexEntry.read(chunk, at) : null;
       if (entry == null
           || entry.kind() == IndexEntry.END
-          || entry.index() > upToIndex
           || previous != null && !follows(previous, entry)) {
         return false;
       }
@@ -152,7 +150,12 @@ final class SegmentIndex {
       throws IOException {
     SegmentIndex index = new SegmentIndex(segment, handle);
     DiskFile file = handle.acquire();
-    file.truncate(ENTRIES_OFFSET + (long) keptEntries * IndexEntry.BYTES);
+    long end = ENTRIES_OFFSET + (long) keptEntries * IndexEntry.BYTES;
+    if (file.size() > end) {
+      // Entries of batches that are gone must not come back after a power cut.
+      file.truncate(end);
+      file.sync();
+    }
     index.inFile = keptEntries;
     index.memoryStart = keptEntries;
     index.markSequence = mark == null ? 0 : mark.sequence();

@@ -64,6 +64,7 @@ class PartitionLogSimulationTest {
     "ALWAYS, 3459, the note of a failed fsync that came back after a power cut",
     "ALWAYS, 2964, the same inside an index file that had been made again",
     "OS, 640, a mark that stayed low after a power cut",
+    "INTERVAL, 20558, index entries of torn batches that came back after the next power cut",
     "OS, 15018, marks lowered for a truncation from the wrong end",
   })
   void namedRegressions(FsyncPolicy fsync, long seed, String what) {
