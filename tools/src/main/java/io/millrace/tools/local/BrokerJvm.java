@@ -29,6 +29,8 @@ final class BrokerJvm {
     command.add("-XX:+UseG1GC");
     // A broker out of memory has promised nothing further: ending is safe, limping on is not.
     command.add("-XX:+ExitOnOutOfMemoryError");
+    // Its counters live in a mapped file that the JVM writes every few milliseconds.
+    command.add("-XX:+PerfDisableSharedMem");
     command.add("-Djava.awt.headless=true");
     // JRaft's messages were generated before protobuf 3.22; the run time refuses them otherwise.
     command.add("-Dcom.google.protobuf.use_unsafe_pre22_gencode=true");
