@@ -6,10 +6,12 @@ import com.alipay.sofa.jraft.core.NodeImpl;
 import com.alipay.sofa.jraft.core.State;
 import com.alipay.sofa.jraft.entity.PeerId;
 import com.alipay.sofa.jraft.entity.Task;
+import io.millrace.broker.log.FsyncPolicy;
 import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.log.LogFormatException;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.log.RecoveryHint;
+import io.millrace.broker.log.SyncMark;
 import io.millrace.broker.raft.message.Checkpoint;
 import io.millrace.broker.raft.message.StoredHealth;
 import io.millrace.broker.raft.storage.CheckpointSnapshotStorage;
@@ -80,8 +82,9 @@ public final class Replica implements RaftGroup {
   /**
    * Recovers the log, restores the checkpoint and joins the group.
    *
-   * @param cutToMark the last writes of this process failed: nothing above the sync mark may be
-   *     kept
+   * @param failedAbove the last life's log failed in this process: nothing above this mark of its
+   *     may be kept; null = it did not. The log keeps a note of its own for the next process, but
+   *     on a failing disk that note can be missing
    * @throws ReplicaNotStartedException with the reason; a damaged replica is marked NO_VOTE durably
    *     before this throws
    */
@@ -89,7 +92,7 @@ public final class Replica implements RaftGroup {
       RaftContext context,
       ReplicaSpec spec,
       StateMachineFactory factory,
-      boolean cutToMark,
+      SyncMark failedAbove,
       Consumer<Failure> onFailure)
       throws ReplicaNotStartedException {
     GroupState state = context.votes().state(spec.groupId());
@@ -113,7 +116,8 @@ public final class Replica implements RaftGroup {
               spec.directory(),
               spec.identity(),
               spec.logConfig(),
-              new RecoveryHint(checkpointIndex, state.mark(), context.bootChanged() || cutToMark),
+              new RecoveryHint(
+                  checkpointIndex, state.mark(), context.bootChanged() || failedAbove != null),
               listener);
     } catch (LogDamagedException e) {
       throw damaged(context, spec, "damaged log: " + e.getMessage(), e);
@@ -129,8 +133,9 @@ public final class Replica implements RaftGroup {
         // From here on this replica may vote, so an empty directory means lost data.
         firstStart(context, spec);
       }
-      if (cutToMark) {
-        cutToMark(spec, log, state);
+      refuseIfCutBelowWhatWasAcknowledged(context, spec, log);
+      if (failedAbove != null) {
+        cutBack(spec, log, failedAbove.index());
       }
       Checkpoint checkpoint = usable(context, spec, checkpoints, log);
       Replica replica = new Replica(context, spec, log, factory, onFailure);
@@ -158,9 +163,20 @@ public final class Replica implements RaftGroup {
     }
   }
 
-  private static void cutToMark(ReplicaSpec spec, PartitionLog log, GroupState state)
+  /**
+   * With always, nothing above the sync mark was acknowledged; with the other policies it may have
+   * been, so a replica that lost it must not help to elect a leader without it.
+   */
+  private static void refuseIfCutBelowWhatWasAcknowledged(
+      RaftContext context, ReplicaSpec spec, PartitionLog log) throws ReplicaNotStartedException {
+    if (log.recovery().cutToMark() && spec.logConfig().fsync() != FsyncPolicy.ALWAYS) {
+      throw damaged(
+          context, spec, "an fsync failed, and the log was cut back to " + log.lastIndex(), null);
+    }
+  }
+
+  private static void cutBack(ReplicaSpec spec, PartitionLog log, long keep)
       throws ReplicaNotStartedException {
-    long keep = state.mark() == null ? 0 : state.mark().index();
     if (log.lastIndex() <= keep) {
       return;
     }

@@ -58,7 +58,7 @@ public final class Replicas implements AutoCloseable {
     volatile SlotState state = SlotState.STARTING;
     volatile String reason = "starting";
     long pauseMillis = FIRST_PAUSE_MILLIS;
-    boolean cutToMark;
+    SyncMark failedAbove;
     volatile Replica replica;
     volatile SyncMark storedMark;
     long lastSyncMillis;
@@ -154,10 +154,10 @@ public final class Replicas implements AutoCloseable {
       try {
         slot.replica =
             Replica.start(
-                context, slot.spec, slot.factory, slot.cutToMark, f -> replicaFailed(slot, f));
+                context, slot.spec, slot.factory, slot.failedAbove, f -> replicaFailed(slot, f));
         slot.state = SlotState.RUNNING;
         slot.reason = "";
-        slot.cutToMark = false;
+        slot.failedAbove = null;
         slot.storedMark = context.votes().state(slot.spec.groupId()).mark();
       } catch (ReplicaNotStartedException e) {
         slot.reason = e.getMessage();
@@ -211,7 +211,8 @@ public final class Replicas implements AutoCloseable {
       // nothing above the sync mark was acknowledged, so cutting back to it is safe; with the other
       // policies the cut part may have been.
       if (slot.spec.logConfig().fsync() == FsyncPolicy.ALWAYS) {
-        slot.cutToMark = true;
+        // From memory: what is stored of the mark can be older, and cutting there would lose more.
+        slot.failedAbove = log.syncMark();
         saveMark(slot, log.syncMark());
       } else {
         saveNoVote(group, slot.reason);
