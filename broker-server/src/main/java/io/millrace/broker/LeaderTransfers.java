@@ -3,6 +3,7 @@ package io.millrace.broker;
 import io.millrace.broker.cluster.Balancer;
 import io.millrace.broker.cluster.LeaderDirectory;
 import io.millrace.broker.cluster.LeaderMover;
+import io.millrace.broker.cluster.ReplicaId;
 import io.millrace.broker.partition.Partition;
 import io.millrace.broker.raft.Replica;
 import io.millrace.broker.raft.Replicas;
@@ -56,7 +57,7 @@ final class LeaderTransfers implements AutoCloseable {
   CompletableFuture<LeaderMover.Answer> move(Balancer.Move move) {
     LeaderDirectory.Key key = move.key();
     Partition partition = partitions.find(key.topicId(), key.partition());
-    Replica replica = replicas.running("t-" + key.topicId() + "-" + key.partition());
+    Replica replica = replicas.running(ReplicaId.groupName(key.topicId(), key.partition()));
     if (partition == null || replica == null || partition.leadingTerm() == 0) {
       return CompletableFuture.completedFuture(
           new LeaderMover.Answer(false, "broker " + brokerId + " does not lead " + key));
@@ -98,7 +99,8 @@ final class LeaderTransfers implements AutoCloseable {
     List<Partition> led = new ArrayList<>();
     for (Partition partition : partitions.all()) {
       Replica replica =
-          replicas.running("t-" + partition.id().topicId() + "-" + partition.id().partition());
+          replicas.running(
+              ReplicaId.groupName(partition.id().topicId(), partition.id().partition()));
       Integer to = replica == null || partition.leadingTerm() == 0 ? null : successor(replica);
       if (to != null) {
         transfer(partition, replica, to);

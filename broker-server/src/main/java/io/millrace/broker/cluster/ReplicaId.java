@@ -20,6 +20,11 @@ public record ReplicaId(UUID topicId, int partition, int idx) implements Compara
 
   /** Name of the partition's Raft group and of its directory. */
   public String groupName() {
+    return groupName(topicId, partition);
+  }
+
+  /** The same for a partition whose idx on this broker does not matter. */
+  public static String groupName(UUID topicId, int partition) {
     return "t-" + topicId + "-" + partition;
   }
 

@@ -35,7 +35,7 @@ import java.util.function.IntPredicate;
  *
  * <p>Threads: {@link #start} and {@link #close} by the broker's main thread, the rest any. A
  * connection begins on a client loop and moves to a peer loop when it has proven to be a broker, so
- * that no client delays a vote. Connections to other brokers use {@link #peerLoops} too.
+ * that no client delays a vote.
  *
  * <p>Errors: {@link IOException} with one line when the address cannot be bound.
  */
@@ -148,11 +148,6 @@ public final class NettyServer implements AutoCloseable {
     acceptLoop.scheduleWithFixedDelay(
         this::checkTimeouts, sweepMillis, sweepMillis, TimeUnit.MILLISECONDS);
     return (InetSocketAddress) bound.channel().localAddress();
-  }
-
-  /** Event loops of the traffic between brokers, for connections to others. */
-  public EventLoopGroup peerLoops() {
-    return peerLoops;
   }
 
   /** Client requests are answered with SHUTTING_DOWN from now on; brokers are still served. */

@@ -1,5 +1,6 @@
 package io.millrace.broker.raft;
 
+import com.google.protobuf.ByteString;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.raft.message.Checkpoint;
 import io.millrace.broker.raft.storage.CheckpointStore;
@@ -28,7 +29,7 @@ final class Checkpointer {
   private final CheckpointStore store;
   private final GroupConfigurations configurations;
   private final RaftSettings settings;
-  private final Supplier<com.google.protobuf.ByteString> image;
+  private final Supplier<ByteString> image;
   private final LongSupplier clockMillis;
   private final Consumer<Exception> onFailure;
   private long lastIndex;
@@ -43,7 +44,7 @@ final class Checkpointer {
       GroupConfigurations configurations,
       RaftSettings settings,
       long restoredIndex,
-      Supplier<com.google.protobuf.ByteString> image,
+      Supplier<ByteString> image,
       LongSupplier clockMillis,
       Consumer<Exception> onFailure) {
     this.group = group;

@@ -4,13 +4,13 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.millrace.broker.log.Disk;
 import io.millrace.broker.log.DiskFile;
 import io.millrace.broker.raft.message.Checkpoint;
+import io.millrace.protocol.batch.Crc32c;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.zip.CRC32C;
 
 /**
  * The two newest checkpoints of a replica: everything it needs of the log before their index.
@@ -80,9 +80,7 @@ public final class CheckpointStore {
     ByteBuffer all;
     try (DiskFile file = disk.open(path, false)) {
       all = ByteBuffer.allocate(Math.toIntExact(file.size()));
-      while (all.hasRemaining() && file.read(all, all.position()) >= 0) {
-        // Reads on until the file or the buffer ends.
-      }
+      file.readFully(all, 0); // A file that became shorter fails the check of its length.
     }
     all.flip();
     if (all.remaining() < HEADER_BYTES || all.getInt(0) != MAGIC) {
@@ -144,8 +142,6 @@ public final class CheckpointStore {
   }
 
   private static int crc(ByteBuffer payload) {
-    CRC32C crc = new CRC32C();
-    crc.update(payload.duplicate());
-    return (int) crc.getValue();
+    return Crc32c.of(payload, payload.position(), payload.remaining());
   }
 }

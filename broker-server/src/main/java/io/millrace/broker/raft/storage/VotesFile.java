@@ -4,12 +4,12 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.millrace.broker.log.Disk;
 import io.millrace.broker.log.DiskFile;
 import io.millrace.broker.raft.message.GroupRecord;
+import io.millrace.protocol.batch.Crc32c;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.zip.CRC32C;
 
 /**
  * One of the two copies of the votes.
@@ -108,11 +108,7 @@ final class VotesFile implements AutoCloseable {
     }
     try (DiskFile file = disk.open(path, false)) {
       ByteBuffer all = ByteBuffer.allocate(Math.toIntExact(file.size()));
-      while (all.hasRemaining()) {
-        if (file.read(all, all.position()) < 0) {
-          break;
-        }
-      }
+      file.readFully(all, 0);
       all.flip();
       return parse(path, all);
     }
@@ -187,9 +183,7 @@ final class VotesFile implements AutoCloseable {
   }
 
   private static int crc(ByteBuffer payload) {
-    CRC32C crc = new CRC32C();
-    crc.update(payload.duplicate());
-    return (int) crc.getValue();
+    return Crc32c.of(payload, payload.position(), payload.remaining());
   }
 
   boolean hasRoomFor(int bytes) {

@@ -2,6 +2,7 @@ package io.millrace.broker.raft.transport;
 
 import com.google.protobuf.Message;
 import io.millrace.protocol.frame.ApiKind;
+import io.millrace.protocol.frame.Frame;
 import io.millrace.protocol.message.PeerChannel;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoopGroup;
@@ -13,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
+import java.util.function.Supplier;
 
 /**
  * Connections of this broker to the other ones: two to each, one for votes, heartbeats and commands
@@ -41,10 +43,7 @@ public final class PeerNetwork implements AutoCloseable {
    * @param advertised where it listens, asked at each handshake because a port can be chosen late
    */
   public record LocalIdentity(
-      String clusterId,
-      int brokerId,
-      String incarnation,
-      java.util.function.Supplier<InetSocketAddress> advertised) {}
+      String clusterId, int brokerId, String incarnation, Supplier<InetSocketAddress> advertised) {}
 
   /** Says whether the broker that answers at an address may be talked to. */
   @FunctionalInterface
@@ -58,7 +57,7 @@ public final class PeerNetwork implements AutoCloseable {
    */
   public interface ResponseHandler {
     /** Takes ownership of the frame. */
-    void onResponse(io.millrace.protocol.frame.Frame frame);
+    void onResponse(Frame frame);
 
     /** The request was perhaps sent, perhaps not; it will get no response. */
     void onFailure(PeerRequestException failure);
