@@ -85,7 +85,7 @@ class ProducerTest {
     Producer producer =
         client.producer(new ProducerConfig().withLingerMillis(10_000).withBatchBytes(1_000));
     List<CompletableFuture<Receipt>> sent = new ArrayList<>();
-    for (int i = 0; i < 1_000; i++) {
+    for (int i = 0; i < 10_000; i++) {
       sent.add(producer.send(ProducerRecord.of("t", bytes("value-" + i))));
     }
     producer.flush();
@@ -98,9 +98,10 @@ class ProducerTest {
       changes += partition == last ? 0 : 1;
       last = partition;
     }
+    // The choice is random: with some 200 batches one of six partitions is missed in 1e-14 of runs.
     assertThat(perPartition).hasSize(6);
     // About 50 records fit in 1,000 bytes.
-    assertThat(changes).isBetween(10, 40);
+    assertThat(changes).isBetween(100, 400);
   }
 
   @Test
