@@ -416,8 +416,13 @@ public final class Broker implements AutoCloseable {
       LOG.warn("{} requests were not answered before the stop", server.unanswered());
     }
     stopParts();
-    directory.closeCleanly();
-    LOG.info("broker {} has stopped", identity.id());
+    if (replicas.allSynced()) {
+      directory.closeCleanly();
+      LOG.info("broker {} has stopped", identity.id());
+    } else {
+      directory.close();
+      LOG.error("broker {} has stopped without a mark of it: a log is not on disk", identity.id());
+    }
   }
 
   /**

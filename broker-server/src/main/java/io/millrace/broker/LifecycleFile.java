@@ -64,9 +64,12 @@ final class LifecycleFile {
     recovered = true;
   }
 
-  /** After everything is synced and closed. A start that never recovered leaves no clean mark. */
+  /**
+   * After everything is synced and closed. A start that never recovered leaves a clean mark only if
+   * it found one: then there was nothing to recover.
+   */
   void stopped() throws IOException {
-    if (recovered) {
+    if (recovered || previous.clean()) {
       write(currentBootId, true);
     }
   }

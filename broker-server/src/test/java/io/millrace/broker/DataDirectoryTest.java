@@ -318,6 +318,20 @@ class DataDirectoryTest {
   }
 
   @Test
+  void aStopBeforeTheEndOfAStartThatHadNothingToRecoverIsClean() {
+    format();
+    open().closeCleanly();
+    disk.bootId = "boot-2";
+    open().closeCleanly();
+    disk.bootId = "boot-3";
+    try (DataDirectory third = open()) {
+      assertThat(third.cleanStop()).isTrue();
+      assertThat(third.previousBootId()).contains("boot-2");
+      assertThat(third.unsyncedBytesMayBeLost()).isFalse();
+    }
+  }
+
+  @Test
   void aMissingRunFileBesideDataMeansTheWorst() throws IOException {
     format();
     DataDirectory first = open();

@@ -18,6 +18,8 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -32,37 +34,63 @@ class FailedFsyncIT {
 
   @TempDir Path directory;
 
+  private final Map<Integer, SimulatedDisk> disks = new HashMap<>();
+  private final AtomicBoolean armed = new AtomicBoolean();
+  private final AtomicBoolean failed = new AtomicBoolean();
+
   @Test
   void withAlwaysTheReplicaCutsBackAndCatchesUp() throws Exception {
     try (EmbeddedCluster cluster = failOneFsync(FsyncPolicy.ALWAYS)) {
-      cluster.await(
-          "replica with everything",
-          WAIT_MILLIS,
-          () -> {
-            ReplicaStatus replica = replica(cluster);
-            return replica.getHealth() == ReplicaHealth.HEALTH_OK && replica.getLogEnd() == 40;
-          });
+      await(
+          cluster,
+          "with everything",
+          r -> r.getHealth() == ReplicaHealth.HEALTH_OK && r.getLogEnd() == 40);
     }
   }
 
   @Test
   void withIntervalTheReplicaDoesNotVoteAnyMore() throws Exception {
     try (EmbeddedCluster cluster = failOneFsync(FsyncPolicy.INTERVAL)) {
-      cluster.await(
-          "replica that does not vote",
-          WAIT_MILLIS,
-          () -> replica(cluster).getHealth() == ReplicaHealth.HEALTH_NO_VOTE);
-      assertThat(replica(cluster).getReason()).containsIgnoringCase("fsync");
+      ReplicaStatus replica =
+          await(cluster, "that does not vote", r -> r.getHealth() == ReplicaHealth.HEALTH_NO_VOTE);
+      assertThat(replica.getReason()).containsIgnoringCase("fsync");
+    }
+  }
+
+  @Test
+  void theLastOneOfAStopLeavesNoMarkOfACleanStop() throws Exception {
+    try (EmbeddedCluster cluster = produceTwenty(FsyncPolicy.OS)) {
+      armed.set(true);
+      cluster.stop(VICTIM);
+      assertThat(failed).isTrue();
+      Path lastRun = cluster.dataDirectory(VICTIM).resolve("last-run");
+      assertThat(new String(disks.get(VICTIM).content(lastRun), StandardCharsets.UTF_8))
+          .contains("clean=false");
+
+      cluster.start(VICTIM);
+      ReplicaStatus replica =
+          await(cluster, "that does not vote", r -> r.getHealth() == ReplicaHealth.HEALTH_NO_VOTE);
+      assertThat(replica.getReason()).containsIgnoringCase("fsync");
     }
   }
 
   private EmbeddedCluster failOneFsync(FsyncPolicy policy) throws Exception {
-    Map<Integer, SimulatedDisk> disks = new HashMap<>();
+    EmbeddedCluster cluster = produceTwenty(policy);
+    try {
+      armed.set(true);
+      produceTwenty(cluster);
+      cluster.await("failed fsync", WAIT_MILLIS, failed::get);
+      return cluster;
+    } catch (Exception | Error e) {
+      cluster.close();
+      throw e;
+    }
+  }
+
+  private EmbeddedCluster produceTwenty(FsyncPolicy policy) throws Exception {
     for (int id = 1; id <= 3; id++) {
       disks.put(id, new SimulatedDisk(id));
     }
-    AtomicBoolean armed = new AtomicBoolean();
-    AtomicBoolean failed = new AtomicBoolean();
     SimulatedDisk victim = disks.get(VICTIM);
     victim.beforeSync(
         path -> {
@@ -79,13 +107,9 @@ class FailedFsyncIT {
                 .withDirectory(directory)
                 .withElectionTimeoutMillis(1000)
                 .withDisks(disks::get));
-    try (MillraceClient client = MillraceClient.connect(new ClientConfig(cluster.bootstrap()));
-        Producer producer = client.producer(new ProducerConfig())) {
+    try (MillraceClient client = MillraceClient.connect(new ClientConfig(cluster.bootstrap()))) {
       client.admin().createTopic(spec(policy)).get(30, TimeUnit.SECONDS);
-      produce(producer, 20);
-      armed.set(true);
-      produce(producer, 20);
-      cluster.await("failed fsync", WAIT_MILLIS, failed::get);
+      produceTwenty(cluster);
       return cluster;
     } catch (Exception | Error e) {
       cluster.close();
@@ -98,17 +122,29 @@ class FailedFsyncIT {
     return policy == FsyncPolicy.INTERVAL ? spec.withFsyncIntervalMillis(50) : spec;
   }
 
-  private static void produce(Producer producer, int count) throws Exception {
-    for (int i = 0; i < count; i++) {
-      byte[] value = ("value " + i).getBytes(StandardCharsets.UTF_8);
-      producer.send(ProducerRecord.of(TOPIC, null, value)).get(60, TimeUnit.SECONDS);
+  private static void produceTwenty(EmbeddedCluster cluster) throws Exception {
+    try (MillraceClient client = MillraceClient.connect(new ClientConfig(cluster.bootstrap()));
+        Producer producer = client.producer(new ProducerConfig())) {
+      for (int i = 0; i < 20; i++) {
+        byte[] value = ("value " + i).getBytes(StandardCharsets.UTF_8);
+        producer.send(ProducerRecord.of(TOPIC, null, value)).get(60, TimeUnit.SECONDS);
+      }
     }
   }
 
-  private static ReplicaStatus replica(EmbeddedCluster cluster) {
-    return cluster.broker(VICTIM).replicaStatus().stream()
-        .filter(replica -> replica.getTopic().equals(TOPIC))
-        .findFirst()
-        .orElseThrow();
+  private static ReplicaStatus await(
+      EmbeddedCluster cluster, String what, Predicate<ReplicaStatus> condition) {
+    AtomicReference<ReplicaStatus> found = new AtomicReference<>();
+    cluster.await(
+        "replica " + what,
+        WAIT_MILLIS,
+        () -> {
+          cluster.broker(VICTIM).replicaStatus().stream()
+              .filter(replica -> replica.getTopic().equals(TOPIC))
+              .filter(condition)
+              .forEach(found::set);
+          return found.get() != null;
+        });
+    return found.get();
   }
 }

@@ -59,6 +59,7 @@ public final class Replicas implements AutoCloseable {
     volatile String reason = "starting";
     long pauseMillis = FIRST_PAUSE_MILLIS;
     SyncMark failedAbove;
+    volatile boolean unsynced;
     volatile Replica replica;
     volatile SyncMark storedMark;
     long lastSyncMillis;
@@ -158,6 +159,7 @@ public final class Replicas implements AutoCloseable {
         slot.state = SlotState.RUNNING;
         slot.reason = "";
         slot.failedAbove = null;
+        slot.unsynced = false;
         slot.storedMark = context.votes().state(slot.spec.groupId()).mark();
       } catch (ReplicaNotStartedException e) {
         slot.reason = e.getMessage();
@@ -198,6 +200,7 @@ public final class Replicas implements AutoCloseable {
             PartitionLog log = slot.replica.log();
             slot.replica.stop();
             slot.replica = null;
+            slot.unsynced = log.failed();
             slot.reason = failure.reason();
             afterFailure(slot, log);
           }
@@ -250,6 +253,7 @@ public final class Replicas implements AutoCloseable {
         PartitionLog log = slot.replica.log();
         slot.replica.stop();
         slot.replica = null;
+        slot.unsynced = log.failed();
         if (!log.failed()) {
           saveMark(slot, log.syncMark());
         }
@@ -352,5 +356,10 @@ public final class Replicas implements AutoCloseable {
     }
     stops.forEach(CompletableFuture::join);
     lifecycle.shutdown();
+  }
+
+  /** After {@link #close}: false if the log of a replica may end in bytes that are not on disk. */
+  public boolean allSynced() {
+    return slots.values().stream().noneMatch(slot -> slot.unsynced);
   }
 }
