@@ -12,6 +12,7 @@ import io.millrace.broker.partition.PartitionEnvironment;
 import io.millrace.broker.raft.Replica;
 import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.message.StoredHealth;
+import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.message.Gauge;
 import io.millrace.protocol.message.ReplicaHealth;
 import io.millrace.protocol.message.ReplicaRole;
@@ -30,6 +31,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
 
   private final MetadataGroup metadataGroup;
   private final Replicas replicas;
+  private final PeerRequests peerRequests;
   private final LocalPartitions partitions;
   private final PartitionEnvironment environment;
   private final FetchBudget fetchBudget;
@@ -38,12 +40,14 @@ final class StatusReport implements BrokerStatusHandler.Source {
   StatusReport(
       MetadataGroup metadataGroup,
       Replicas replicas,
+      PeerRequests peerRequests,
       LocalPartitions partitions,
       PartitionEnvironment environment,
       FetchBudget fetchBudget,
       Supplier<NettyServer> server) {
     this.metadataGroup = metadataGroup;
     this.replicas = replicas;
+    this.peerRequests = peerRequests;
     this.partitions = partitions;
     this.environment = environment;
     this.fetchBudget = fetchBudget;
@@ -143,6 +147,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
     gauges.add(
         gauge("fetch.response.bytes", fetchBudget.responseBytes(), fetchBudget.maxResponseBytes()));
     gauges.add(gauge("fetch.waiting", fetchBudget.waiting(), fetchBudget.maxWaiting()));
+    gauges.add(gauge("raft.messages.in", peerRequests.parsedCount(), 0));
     environment.counters().snapshot().forEach((name, value) -> gauges.add(gauge(name, value, 0)));
     return gauges;
   }

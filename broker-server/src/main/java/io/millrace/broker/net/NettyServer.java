@@ -1,6 +1,7 @@
 package io.millrace.broker.net;
 
 import io.millrace.broker.api.Handlers;
+import io.millrace.broker.raft.transport.PeerTls;
 import io.millrace.protocol.frame.FrameDecoder;
 import io.millrace.protocol.message.Gauge;
 import io.netty.bootstrap.ServerBootstrap;
@@ -55,6 +56,7 @@ public final class NettyServer implements AutoCloseable {
   private final Handlers handlers;
   private final NetworkCounters counters;
   private final IntPredicate isolatedFrom;
+  private final PeerTls peerTls;
   private final ByteBufAllocator allocator;
   private final FrameBudget clientInBudget;
   private final FrameBudget peerInBudget;
@@ -71,20 +73,22 @@ public final class NettyServer implements AutoCloseable {
    */
   public NettyServer(
       NetworkConfig config, Handlers handlers, NetworkCounters counters, String name) {
-    this(config, handlers, counters, name, brokerId -> false);
+    this(config, handlers, counters, name, brokerId -> false, null);
   }
 
   /**
    * @param isolatedFrom brokers whose requests are swallowed, and whose answers too: a fault that a
    *     test commands
+   * @param peerTls for connections that begin with TLS; null = such a connection is garbage
    */
   public NettyServer(
       NetworkConfig config,
       Handlers handlers,
       NetworkCounters counters,
       String name,
-      IntPredicate isolatedFrom) {
-    this(config, handlers, counters, name, isolatedFrom, ByteBufAllocator.DEFAULT);
+      IntPredicate isolatedFrom,
+      PeerTls peerTls) {
+    this(config, handlers, counters, name, isolatedFrom, peerTls, ByteBufAllocator.DEFAULT);
   }
 
   NettyServer(
@@ -93,7 +97,9 @@ public final class NettyServer implements AutoCloseable {
       NetworkCounters counters,
       String name,
       IntPredicate isolatedFrom,
+      PeerTls peerTls,
       ByteBufAllocator allocator) {
+    this.peerTls = peerTls;
     this.allocator = allocator;
     this.config = config;
     this.handlers = handlers;
@@ -245,6 +251,9 @@ public final class NettyServer implements AutoCloseable {
 
   void addHandlers(Channel channel, NettyConnection connection) {
     FrameDecoder decoder = new FrameDecoder(connection::maxFrameBytes);
+    if (peerTls != null) {
+      channel.pipeline().addLast(new TlsDetector(peerTls));
+    }
     channel
         .pipeline()
         .addLast(new InboundGate(connection, decoder, clientInBudget, peerInBudget, counters))

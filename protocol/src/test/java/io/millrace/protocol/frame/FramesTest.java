@@ -111,7 +111,8 @@ class FramesTest {
             "101 RAFT",
             "102 METADATA_COMMAND",
             "103 LEADER_ANNOUNCEMENT",
-            "104 TRANSFER_LEADER");
+            "104 TRANSFER_LEADER",
+            "110 PEER_PROOF");
     for (ApiKind kind : ApiKind.values()) {
       assertThat(ApiKind.of(kind.code())).isSameAs(kind);
     }

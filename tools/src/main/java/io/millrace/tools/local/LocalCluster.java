@@ -1,5 +1,6 @@
 package io.millrace.tools.local;
 
+import io.millrace.broker.ClusterSecretFile;
 import io.millrace.tools.CommandFailure;
 import io.millrace.tools.Progress;
 import io.millrace.tools.UsageFailure;
@@ -227,6 +228,7 @@ public final class LocalCluster {
     Map<BrokerProcess, BrokerProcess.Starting> starting = new LinkedHashMap<>();
     try (var lock = lockHome()) {
       LocalCluster current = open(home);
+      requireSecret();
       for (int brokerId : brokerIds) {
         ClusterFile.Member member = current.file.member(brokerId);
         var broker = new BrokerProcess(home, member);
@@ -247,6 +249,27 @@ public final class LocalCluster {
       }
     }
     awaitReady(starting, limit, progress);
+  }
+
+  /**
+   * Makes the brokers' secret when there is none yet. Running brokers have one: a new one would
+   * only keep the others from them.
+   */
+  void requireSecret() throws IOException {
+    Path secret = home.secretFile();
+    if (!Files.exists(secret)) {
+      for (BrokerProcess broker : brokers()) {
+        if (!broker.isGone()) {
+          throw new CommandFailure(
+              secret
+                  + " is missing while broker "
+                  + broker.member().id()
+                  + " runs; put it back, or end all brokers with: millrace cluster down; then"
+                  + " cluster up makes a new one for all");
+        }
+      }
+    }
+    ClusterSecretFile.makeIfMissing(secret);
   }
 
   private void prepare(ClusterFile.Member member) throws IOException {
@@ -280,9 +303,14 @@ public final class LocalCluster {
         "# Written by millrace cluster at each start; changes here do not last.",
         "broker.id=" + member.id(),
         "listen=" + member.address(),
-        "data.dir=" + home.dataDirectory(member.id()).toString().replace("\\", "\\\\"),
+        "data.dir=" + escaped(home.dataDirectory(member.id())),
         "cluster.brokers=" + String.join(",", file.bootstrapEntries()),
+        "cluster.secret.file=" + escaped(home.secretFile()),
         "");
+  }
+
+  private static String escaped(Path path) {
+    return path.toString().replace("\\", "\\\\");
   }
 
   private void awaitReady(

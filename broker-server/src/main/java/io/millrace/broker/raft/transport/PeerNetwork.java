@@ -66,6 +66,7 @@ public final class PeerNetwork implements AutoCloseable {
   private final LocalIdentity identity;
   private final AddressBook addresses;
   private final PeerCheck check;
+  private final PeerCredentials credentials;
   private final EventLoopGroup eventLoops;
   private final HashedWheelTimer timer;
   private final int maxFrameBytes;
@@ -84,6 +85,7 @@ public final class PeerNetwork implements AutoCloseable {
       LocalIdentity identity,
       AddressBook addresses,
       PeerCheck check,
+      PeerCredentials credentials,
       EventLoopGroup eventLoops,
       HashedWheelTimer timer,
       NetworkFaults faults,
@@ -91,6 +93,7 @@ public final class PeerNetwork implements AutoCloseable {
     this.identity = identity;
     this.addresses = addresses;
     this.check = check;
+    this.credentials = credentials;
     this.eventLoops = eventLoops;
     this.timer = timer;
     this.faults = faults;
@@ -128,6 +131,7 @@ public final class PeerNetwork implements AutoCloseable {
         channel,
         addresses,
         check,
+        credentials,
         eventLoops.next(),
         timer,
         faults,
