@@ -303,7 +303,7 @@ class NettyServerTest {
       assertThat(answer.correlation()).isEqualTo(77);
       assertThat(answer.error().getCode()).isEqualTo(ErrorCode.FRAME_TOO_LARGE.number());
       assertThat(answer.error().getText())
-          .isEqualTo("frame of 65537 bytes is over the limit of 65536 on this connection");
+          .isEqualTo("frame of 4097 bytes is over the limit of 4096 on this connection");
       assertThat(client.isClosed()).isTrue();
     }
     try (RawClient client = connect()) {
