@@ -107,7 +107,7 @@ class PeerAuthenticationIT {
   void noRaftMessageOfAStrangerIsParsed() throws Exception {
     start(EmbeddedCluster.Options.of(1));
     long term = status(1).getReplicas(0).getTerm();
-    String group = status(1).getReplicas(0).getGroup();
+    String group = status(1).getReplicas(0).getGroup() + "-" + cluster.clusterId();
     RaftHeader vote = RaftHeader.newBuilder().setType(1).setGroup(group).build();
     try (RawClient stranger = connect(1)) {
       stranger.send(ApiKind.RAFT, 1, vote, new byte[50]);

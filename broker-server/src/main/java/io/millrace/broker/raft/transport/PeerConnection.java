@@ -17,6 +17,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ConnectTimeoutException;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
@@ -24,13 +25,13 @@ import io.netty.handler.flush.FlushConsolidationHandler;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.Timeout;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
-import java.util.function.IntConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -55,6 +56,17 @@ final class PeerConnection {
   /** Requests are small or bounded by the replicators' window; this only stops a runaway. */
   private static final int MAX_IN_FLIGHT = 65_536;
 
+  /** What the owner wants to know; called on the event loop, must not block. */
+  interface Events {
+    void ready();
+
+    /** Nobody listens at the address: the other process is not there. */
+    void refused();
+
+    /** A response came. */
+    void heard();
+  }
+
   private enum State {
     DISCONNECTED,
     CONNECTING,
@@ -73,7 +85,7 @@ final class PeerConnection {
   private final HashedWheelTimer timer;
   private final NetworkFaults faults;
   private final int maxFrameBytes;
-  private final IntConsumer onReady;
+  private final Events events;
   private final AtomicInteger correlations = new AtomicInteger();
   private final Map<Integer, InFlight> inFlight = new ConcurrentHashMap<>();
   private volatile State state = State.DISCONNECTED;
@@ -102,7 +114,7 @@ final class PeerConnection {
       HashedWheelTimer timer,
       NetworkFaults faults,
       int maxFrameBytes,
-      IntConsumer onReady) {
+      Events events) {
     this.identity = identity;
     this.brokerId = brokerId;
     this.kindOfChannel = kindOfChannel;
@@ -113,7 +125,7 @@ final class PeerConnection {
     this.timer = timer;
     this.faults = faults;
     this.maxFrameBytes = maxFrameBytes;
-    this.onReady = onReady;
+    this.events = events;
   }
 
   void start() {
@@ -270,6 +282,9 @@ final class PeerConnection {
             (ChannelFuture connected) -> {
               if (!connected.isSuccess()) {
                 transitionTo(State.DISCONNECTED, "connect failed");
+                if (isRefusal(connected.cause())) {
+                  events.refused();
+                }
                 retryLater(String.valueOf(connected.cause().getMessage()));
               } else if (state == State.CLOSED) {
                 connected.channel().close();
@@ -277,6 +292,11 @@ final class PeerConnection {
                 handshake(connected.channel());
               }
             });
+  }
+
+  /** A connect that times out is a ConnectException as well, and says less. */
+  private static boolean isRefusal(Throwable cause) {
+    return cause instanceof ConnectException && !(cause instanceof ConnectTimeoutException);
   }
 
   /** TLS if it is configured, then who we are, then the proofs; each step may end it. */
@@ -383,7 +403,7 @@ final class PeerConnection {
     if (kindOfChannel == PeerChannel.PEER_CONTROL) {
       LOG.info("connected to broker {} at {}", brokerId, opened.remoteAddress());
     }
-    onReady.accept(brokerId);
+    events.ready();
   }
 
   private void disconnected(Channel gone) {
@@ -447,6 +467,9 @@ final class PeerConnection {
       if (!frame.isResponse() || faults.drops(brokerId)) {
         frame.release();
         return;
+      }
+      if (isReady()) {
+        events.heard(); // Not of a stranger at that address.
       }
       InFlight request = inFlight.remove(frame.correlation());
       if (request == null) {
