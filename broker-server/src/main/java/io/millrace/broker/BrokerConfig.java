@@ -207,7 +207,9 @@ public record BrokerConfig(
             file(values, ConfigKey.PEER_TLS_KEY),
             file(values, ConfigKey.PEER_TLS_TRUST));
     List<Path> set =
-        Stream.of(files.certificate(), files.key(), files.trust()).filter(Objects::nonNull).toList();
+        Stream.of(files.certificate(), files.key(), files.trust())
+            .filter(Objects::nonNull)
+            .toList();
     if (set.size() == 1 || set.size() == 2) {
       throw new IllegalArgumentException(
           "of peer.tls.certificate, peer.tls.key and peer.tls.trust only "

@@ -27,8 +27,10 @@ import java.util.UUID;
  */
 public final class ClusterSecretFile {
 
-  private static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rw-------");
-  private static final Set<PosixFilePermission> OF_OTHERS = PosixFilePermissions.fromString("---rwxrwx");
+  private static final Set<PosixFilePermission> OWNER_ONLY =
+      PosixFilePermissions.fromString("rw-------");
+  private static final Set<PosixFilePermission> OF_OTHERS =
+      PosixFilePermissions.fromString("---rwxrwx");
 
   /** Beyond any secret; a wrong file is not read whole. */
   private static final int MAX_BYTES = 4096;

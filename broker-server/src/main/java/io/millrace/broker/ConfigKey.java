@@ -43,9 +43,7 @@ public enum ConfigKey {
       "PEM file with the private key of that certificate: PKCS #8, not encrypted, readable by its"
           + " owner only."),
   PEER_TLS_TRUST(
-      "peer.tls.trust",
-      false,
-      "PEM file with the certificates of those who sign for the brokers."),
+      "peer.tls.trust", false, "PEM file with the certificates of those who sign for the brokers."),
   NETWORK_CLIENT_THREADS(
       "network.client.threads",
       false,

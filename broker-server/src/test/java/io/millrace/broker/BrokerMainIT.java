@@ -99,7 +99,8 @@ class BrokerMainIT {
   @Test
   void aMissingSecretIsOneLine() throws Exception {
     Path config = config(0, "cluster.secret.file=");
-    ends(start("--config", config.toString()), 1, "millrace broker: cluster.secret.file is missing");
+    ends(
+        start("--config", config.toString()), 1, "millrace broker: cluster.secret.file is missing");
     assertThat(Files.readAllLines(errors)).hasSize(1);
   }
 

@@ -115,8 +115,7 @@ class PeerAuthenticationIT {
       assertThat(stranger.isClosed()).isTrue();
     }
     try (RawClient stranger = connect(1)) {
-      RawClient.Answer answer =
-          stranger.peerHello(cluster.clusterId(), 2, ClusterSecret.random());
+      RawClient.Answer answer = stranger.peerHello(cluster.clusterId(), 2, ClusterSecret.random());
       assertThat(answer.error().getCode()).isEqualTo(ErrorCode.UNAUTHENTICATED.number());
       assertThat(stranger.isClosed()).isTrue();
     }
@@ -201,9 +200,7 @@ class PeerAuthenticationIT {
     cluster.stop(3);
     files.put(3, new TestCertificates(dir.resolve("foreign")).withDnsName("broker-3"));
     cluster.start(3);
-    await()
-        .atMost(WAIT_MILLIS, TimeUnit.MILLISECONDS)
-        .until(() -> gauge(1, "net.closed.tls") > 3);
+    await().atMost(WAIT_MILLIS, TimeUnit.MILLISECONDS).until(() -> gauge(1, "net.closed.tls") > 3);
     assertThat(cluster.broker(1).knowsPeer(3)).isFalse();
     assertThat(cluster.broker(3).knowsPeer(1)).isFalse();
     produce("orders", 100);

@@ -231,9 +231,7 @@ class HostileBytesTest {
                         .setNonce(ByteString.copyFromUtf8("0"))
                         .build())),
         attack(
-            "another cluster",
-            CloseReason.REFUSED,
-            client -> client.peerHello("bank", 2, SECRET)));
+            "another cluster", CloseReason.REFUSED, client -> client.peerHello("bank", 2, SECRET)));
   }
 
   private static byte[] prefix(ApiKind kind, int length) {
@@ -272,8 +270,7 @@ class HostileBytesTest {
 
   private static void largeRaftInPieces(RawClient client) throws IOException {
     byte[] frame =
-        RawClient.frame(
-            ApiKind.RAFT, 1, VOTE, new byte[NetworkConfig.HANDSHAKE_FRAME_BYTES - 100]);
+        RawClient.frame(ApiKind.RAFT, 1, VOTE, new byte[NetworkConfig.HANDSHAKE_FRAME_BYTES - 100]);
     int half = frame.length / 2;
     for (int i = 0; i < 5; i++) {
       client.write(new byte[] {frame[i]});
@@ -284,8 +281,7 @@ class HostileBytesTest {
 
   private static void everythingAtOnce(RawClient client) throws IOException {
     byte[] hello =
-        RawClient.frame(
-            ApiKind.PEER_HELLO, 1, RawClient.peerHelloOf("shop", 2), new byte[0]);
+        RawClient.frame(ApiKind.PEER_HELLO, 1, RawClient.peerHelloOf("shop", 2), new byte[0]);
     byte[] proof =
         RawClient.frame(
             ApiKind.PEER_PROOF,
@@ -303,8 +299,7 @@ class HostileBytesTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("attacks")
-  void isClosedCountedAndCheap(String name, CloseReason counted, Attack attack)
-      throws IOException {
+  void isClosedCountedAndCheap(String name, CloseReason counted, Attack attack) throws IOException {
     long begun = System.nanoTime();
     try (RawClient client = new RawClient(address)) {
       attack.run(client);
@@ -313,7 +308,9 @@ class HostileBytesTest {
     assertThat(TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begun)).isLessThan(5);
     await().until(() -> server.connectionCount() == 0);
     for (CloseReason reason : CloseReason.values()) {
-      assertThat(counters.closedCount(reason)).as("%s", reason).isEqualTo(reason == counted ? 1 : 0);
+      assertThat(counters.closedCount(reason))
+          .as("%s", reason)
+          .isEqualTo(reason == counted ? 1 : 0);
     }
     assertThat(allocator.allocated()).isLessThan(MAX_BYTES);
     assertThat(raft.parsedCount()).isZero();

@@ -125,9 +125,7 @@ class NettyServerTest {
 
   private void start(NetworkConfig config) throws IOException {
     handlers.put(ApiKind.HELLO, new HelloHandler(IDENTITY, config.maxFrameBytes(), 1, "test"));
-    handlers.put(
-        ApiKind.PEER_HELLO,
-        new PeerHelloHandler(IDENTITY, credentials));
+    handlers.put(ApiKind.PEER_HELLO, new PeerHelloHandler(IDENTITY, credentials));
     handlers.put(
         ApiKind.PEER_PROOF,
         new PeerProofHandler(
@@ -724,7 +722,8 @@ class NettyServerTest {
     start(config());
     try (RawClient broker = new RawClient(address);
         RawClient client = connect()) {
-      PeerHelloResponse hello = broker.peerHello("shop", 2, SECRET).header(PeerHelloResponse.parser());
+      PeerHelloResponse hello =
+          broker.peerHello("shop", 2, SECRET).header(PeerHelloResponse.parser());
       assertThat(hello.getBrokerId()).isEqualTo(1);
       assertThat(hello.getIncarnation()).isEqualTo(IDENTITY.incarnation().toString());
       assertThat(hello.getVersion()).isEqualTo(1);
@@ -761,10 +760,7 @@ class NettyServerTest {
         PeerHelloResponse challenge = broker.read().header(PeerHelloResponse.parser());
         byte[] proof =
             RawClient.frame(
-                ApiKind.PEER_PROOF,
-                1,
-                RawClient.proofOf(hello, challenge, SECRET),
-                new byte[0]);
+                ApiKind.PEER_PROOF, 1, RawClient.proofOf(hello, challenge, SECRET), new byte[0]);
         byte[] raft =
             RawClient.frame(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance(), new byte[9]);
         ByteBuffer together = ByteBuffer.allocate(proof.length + 3 * raft.length);

@@ -214,8 +214,7 @@ class PeerTlsTest {
 
   @Test
   void withoutACertificateOrWithAForeignOneTheHandshakeFails() throws Exception {
-    for (KeyManager[] keys :
-        List.of(new KeyManager[0], foreign.keyManagers("broker-2"))) {
+    for (KeyManager[] keys : List.of(new KeyManager[0], foreign.keyManagers("broker-2"))) {
       // With TLS 1.3 the refusal reaches the client behind its own part of the handshake.
       assertThatThrownBy(
               () -> {

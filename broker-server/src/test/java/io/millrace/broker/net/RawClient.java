@@ -150,11 +150,10 @@ public final class RawClient implements AutoCloseable {
   }
 
   /**
-   * The whole handshake of a broker. Returns the answer to its PEER_HELLO, or the first error, after
-   * checking the other side's proof.
+   * The whole handshake of a broker. Returns the answer to its PEER_HELLO, or the first error,
+   * after checking the other side's proof.
    */
-  public Answer peerHello(String clusterId, int brokerId, ClusterSecret secret)
-      throws IOException {
+  public Answer peerHello(String clusterId, int brokerId, ClusterSecret secret) throws IOException {
     PeerHelloRequest hello = peerHelloOf(clusterId, brokerId);
     send(ApiKind.PEER_HELLO, 1, hello);
     Answer challenge = read();

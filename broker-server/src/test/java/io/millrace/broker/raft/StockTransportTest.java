@@ -19,9 +19,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * JRaft's stock transport (Bolt), its serialiser (Hessian) and the old Netty that Bolt brings are
- * not on the class path: they would be a second, unauthenticated way in, and code that
- * deserialises what strangers send. That JRaft runs without them is what every test with a broker
- * shows.
+ * not on the class path: they would be a second, unauthenticated way in, and code that deserialises
+ * what strangers send. That JRaft runs without them is what every test with a broker shows.
  */
 class StockTransportTest {
 

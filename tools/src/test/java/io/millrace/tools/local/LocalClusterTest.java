@@ -123,8 +123,7 @@ class LocalClusterTest {
 
     assertThat(home.secretFile()).hasContent(text.strip());
     assertThat(Files.getPosixFilePermissions(home.secretFile()))
-        .containsExactlyInAnyOrder(
-            PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
+        .containsExactlyInAnyOrder(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
   }
 
   @Test

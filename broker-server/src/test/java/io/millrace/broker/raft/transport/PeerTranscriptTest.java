@@ -166,7 +166,6 @@ class PeerTranscriptTest {
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("64 hexadecimal digits, this text has 63 characters")
         .hasMessageNotContaining("abab");
-    assertThatThrownBy(() -> ClusterSecret.parse("zz".repeat(32)))
-        .hasMessageNotContaining("zz");
+    assertThatThrownBy(() -> ClusterSecret.parse("zz".repeat(32))).hasMessageNotContaining("zz");
   }
 }
