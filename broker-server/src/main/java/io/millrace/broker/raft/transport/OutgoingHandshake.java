@@ -1,13 +1,20 @@
 package io.millrace.broker.raft.transport;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.Message;
+import io.millrace.protocol.frame.ApiKind;
+import io.millrace.protocol.frame.Frame;
+import io.millrace.protocol.frame.MalformedFrameException;
 import io.millrace.protocol.message.PeerChannel;
 import io.millrace.protocol.message.PeerHelloRequest;
 import io.millrace.protocol.message.PeerHelloResponse;
 import io.millrace.protocol.message.PeerProofRequest;
 import io.millrace.protocol.message.PeerProofResponse;
 import io.millrace.protocol.message.ResponseContext;
+import io.netty.handler.ssl.SslHandler;
 import java.net.InetSocketAddress;
+import java.util.function.Consumer;
+import java.util.function.Function;
 
 /**
  * What the broker that opens a connection says and checks before it sends anything else: it
@@ -18,6 +25,11 @@ import java.net.InetSocketAddress;
  * step returns why the other side is not the broker that was meant, or null.
  */
 final class OutgoingHandshake {
+
+  /** Sends one request of the handshake on the connection. */
+  interface Asker {
+    void ask(ApiKind kind, Message request, PeerNetwork.ResponseHandler handler);
+  }
 
   private static final int PROTOCOL_VERSION = 1;
 
@@ -49,6 +61,83 @@ final class OutgoingHandshake {
             .setMaxVersion(PROTOCOL_VERSION)
             .setNonce(ByteString.copyFrom(ClusterSecret.nonce()))
             .build();
+  }
+
+  /**
+   * Goes through all steps.
+   *
+   * @param tlsOrNull checked first: the certificate must name the broker
+   * @param ended told once why the other side is not the one, or null when it is
+   */
+  void begin(SslHandler tlsOrNull, Asker asker, Consumer<String> ended) {
+    if (tlsOrNull == null) {
+      exchange(asker, ended);
+      return;
+    }
+    tlsOrNull
+        .handshakeFuture()
+        .addListener(
+            done -> {
+              String refusal = tlsRefusal(tlsOrNull, done.cause());
+              if (refusal == null) {
+                exchange(asker, ended);
+              } else {
+                ended.accept(refusal);
+              }
+            });
+  }
+
+  private String tlsRefusal(SslHandler tls, Throwable failureOrNull) {
+    return failureOrNull == null
+        ? PeerTls.refusal(PeerTls.peerNames(tls), brokerId)
+        : "no TLS handshake ("
+            + PeerTls.rootCause(failureOrNull)
+            + "); check the keys peer.tls.* at both brokers";
+  }
+
+  private void exchange(Asker asker, Consumer<String> ended) {
+    asker.ask(
+        ApiKind.PEER_HELLO,
+        hello,
+        answer(
+            frame -> challenged(frame.header(PeerHelloResponse.parser())),
+            refusal -> {
+              if (refusal == null) {
+                prove(asker, ended);
+              } else {
+                ended.accept(refusal);
+              }
+            }));
+  }
+
+  private void prove(Asker asker, Consumer<String> ended) {
+    asker.ask(
+        ApiKind.PEER_PROOF,
+        proof(),
+        answer(frame -> proven(frame.header(PeerProofResponse.parser())), ended));
+  }
+
+  private static PeerNetwork.ResponseHandler answer(
+      Function<Frame, String> check, Consumer<String> ended) {
+    return new PeerNetwork.ResponseHandler() {
+      @Override
+      public void onResponse(Frame frame) {
+        String refusal;
+        try {
+          refusal = check.apply(frame);
+        } catch (MalformedFrameException e) {
+          refusal = "its answer in the handshake cannot be read: " + e.getMessage();
+        } finally {
+          frame.release();
+        }
+        ended.accept(refusal);
+      }
+
+      @Override
+      public void onFailure(PeerRequestException failure) {
+        ended.accept(failure.getMessage());
+      }
+    };
   }
 
   PeerHelloRequest hello() {

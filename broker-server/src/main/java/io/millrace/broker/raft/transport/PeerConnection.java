@@ -5,10 +5,7 @@ import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.frame.Frame;
 import io.millrace.protocol.frame.FrameDecoder;
 import io.millrace.protocol.frame.Frames;
-import io.millrace.protocol.frame.MalformedFrameException;
 import io.millrace.protocol.message.PeerChannel;
-import io.millrace.protocol.message.PeerHelloResponse;
-import io.millrace.protocol.message.PeerProofResponse;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -31,7 +28,6 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -299,88 +295,21 @@ final class PeerConnection {
     return cause instanceof ConnectException && !(cause instanceof ConnectTimeoutException);
   }
 
-  /** TLS if it is configured, then who we are, then the proofs; each step may end it. */
   private void handshake(Channel opened) {
     channel = opened;
     transitionTo(State.HANDSHAKING, opened.remoteAddress().toString());
-    SslHandler tls = opened.pipeline().get(SslHandler.class);
-    if (tls == null) {
-      sayHello(opened);
-      return;
-    }
-    tls.handshakeFuture()
-        .addListener(
-            done -> {
-              if (done.isSuccess()) {
-                String refusal = PeerTls.refusal(PeerTls.peerNames(tls), brokerId);
-                if (refusal == null) {
-                  sayHello(opened);
-                } else {
-                  refuse(opened, refusal);
-                }
+    long timeoutNanos = TimeUnit.MILLISECONDS.toNanos(HANDSHAKE_TIMEOUT_MILLIS);
+    new OutgoingHandshake(identity, brokerId, kindOfChannel, credentials.secret(), check)
+        .begin(
+            opened.pipeline().get(SslHandler.class),
+            (kind, request, handler) -> write(opened, kind, request, null, timeoutNanos, handler),
+            refusal -> {
+              if (refusal == null) {
+                ready(opened);
               } else {
-                refuse(
-                    opened,
-                    "no TLS handshake ("
-                        + PeerTls.rootCause(done.cause())
-                        + "); check the keys peer.tls.* at both brokers");
+                refuse(opened, refusal);
               }
             });
-  }
-
-  private void sayHello(Channel opened) {
-    OutgoingHandshake handshake =
-        new OutgoingHandshake(identity, brokerId, kindOfChannel, credentials.secret(), check);
-    ask(
-        opened,
-        ApiKind.PEER_HELLO,
-        handshake.hello(),
-        frame -> handshake.challenged(frame.header(PeerHelloResponse.parser())),
-        () ->
-            ask(
-                opened,
-                ApiKind.PEER_PROOF,
-                handshake.proof(),
-                frame -> handshake.proven(frame.header(PeerProofResponse.parser())),
-                () -> ready(opened)));
-  }
-
-  /** One step of the handshake: the answer is checked, and the next step taken if it is good. */
-  private void ask(
-      Channel opened,
-      ApiKind kind,
-      Message request,
-      Function<Frame, String> checkAnswer,
-      Runnable next) {
-    write(
-        opened,
-        kind,
-        request,
-        null,
-        TimeUnit.MILLISECONDS.toNanos(HANDSHAKE_TIMEOUT_MILLIS),
-        new PeerNetwork.ResponseHandler() {
-          @Override
-          public void onResponse(Frame frame) {
-            String refusal;
-            try {
-              refusal = checkAnswer.apply(frame);
-            } catch (MalformedFrameException e) {
-              refusal = "its answer to " + kind + " cannot be read: " + e.getMessage();
-            } finally {
-              frame.release();
-            }
-            if (refusal == null) {
-              next.run();
-            } else {
-              refuse(opened, refusal);
-            }
-          }
-
-          @Override
-          public void onFailure(PeerRequestException failure) {
-            refuse(opened, failure.getMessage());
-          }
-        });
   }
 
   private void refuse(Channel opened, String why) {
