@@ -16,7 +16,8 @@ import java.util.function.Supplier;
  */
 final class BrokerPicker {
 
-  private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(1);
+  /** Only passed over while another one can be asked, so a wrong guess costs nothing. */
+  private static final long SILENT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
   private final List<BrokerAddress> bootstrap;
   private final Supplier<ClusterView> view;
