@@ -12,6 +12,7 @@ import io.millrace.broker.api.LeaderAnnouncementHandler;
 import io.millrace.broker.api.ListOffsetsHandler;
 import io.millrace.broker.api.MetadataCommandHandler;
 import io.millrace.broker.api.MetadataHandler;
+import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.api.PeerAuthenticator;
 import io.millrace.broker.api.PeerHelloHandler;
 import io.millrace.broker.api.ProduceHandler;
@@ -52,6 +53,7 @@ record BrokerHandlers(
     KnownPeers knownPeers,
     PeerGreeting greeting,
     BrokerStatusHandler.Source status,
+    NetworkFaultsHandler faults,
     Timer timer,
     Executor readers,
     DistinctErrors errors) {
@@ -74,6 +76,7 @@ record BrokerHandlers(
             new CreateTopicHandler(metadata, errors),
             new DeleteTopicHandler(metadata, errors),
             new BrokerStatusHandler(self, Broker.VERSION, status, readers, errors),
+            faults,
             new PeerHelloHandler(self, authenticator()),
             new RaftHandler(peerRequests),
             new MetadataCommandHandler(metadata, errors),

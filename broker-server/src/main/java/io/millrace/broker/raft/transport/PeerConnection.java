@@ -174,7 +174,7 @@ final class PeerConnection {
             t -> fail(correlation, PeerRequestException.timedOut(timeoutText(kind, timeoutNanos))),
             timeoutNanos,
             TimeUnit.NANOSECONDS);
-    if (faults.drops(brokerId)) {
+    if (faults.losesTo(brokerId)) {
       release(payload);
       return;
     }
@@ -380,6 +380,7 @@ final class PeerConnection {
           .pipeline()
           .addLast(new FlushConsolidationHandler(64, true))
           .addLast(new FrameDecoder(() -> maxFrameBytes))
+          .addLast(new PeerFaultHandler(faults, () -> brokerId))
           .addLast(new Responses());
     }
   }
@@ -388,7 +389,7 @@ final class PeerConnection {
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) {
       Frame frame = (Frame) message;
-      if (!frame.isResponse() || faults.drops(brokerId)) {
+      if (!frame.isResponse()) {
         frame.release();
         return;
       }

@@ -40,12 +40,10 @@ public final class PeerRequests implements AutoCloseable {
 
   private static final int THREADS = 4;
 
-  private final NetworkFaults faults;
   private final ExecutorService pool;
   private final Map<String, GroupInbox> inboxes = new ConcurrentHashMap<>();
 
-  public PeerRequests(int brokerId, NetworkFaults faults) {
-    this.faults = faults;
+  public PeerRequests(int brokerId) {
     AtomicInteger count = new AtomicInteger();
     ThreadPoolExecutor executor =
         new ThreadPoolExecutor(
@@ -84,10 +82,6 @@ public final class PeerRequests implements AutoCloseable {
    * @param sender broker id that the connection was authenticated as
    */
   public void handle(int sender, RaftHeader header, ByteBuf payload, Responder responder) {
-    if (faults.drops(sender)) {
-      payload.release();
-      return;
-    }
     RaftMessageType type = RaftMessageType.of(header.getType());
     if (type == null || type.code() >= RaftMessageType.REQUEST_VOTE_RESPONSE.code()) {
       payload.release();
