@@ -15,6 +15,7 @@ import io.millrace.broker.api.MetadataHandler;
 import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.api.PeerAuthenticator;
 import io.millrace.broker.api.PeerHelloHandler;
+import io.millrace.broker.api.PeerPingHandler;
 import io.millrace.broker.api.ProduceHandler;
 import io.millrace.broker.api.RaftHandler;
 import io.millrace.broker.api.RequestLimits;
@@ -78,6 +79,7 @@ record BrokerHandlers(
             new BrokerStatusHandler(self, Broker.VERSION, status, readers, errors),
             faults,
             new PeerHelloHandler(self, authenticator()),
+            new PeerPingHandler(),
             new RaftHandler(peerRequests),
             new MetadataCommandHandler(metadata, errors),
             new LeaderAnnouncementHandler(leaders),
