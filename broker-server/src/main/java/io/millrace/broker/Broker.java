@@ -241,13 +241,7 @@ public final class Broker implements AutoCloseable {
                 CHECKS ? SliceInspector.EVERY_HEADER : SliceInspector.NONE));
     status =
         new StatusReport(
-            metadataGroup,
-            replicas,
-            partitions,
-            environment,
-            fetchBudget,
-            faults,
-            this::server);
+            metadataGroup, replicas, partitions, environment, fetchBudget, faults, this::server);
     BrokerHandlers handlers =
         new BrokerHandlers(
             identity,
@@ -267,8 +261,7 @@ public final class Broker implements AutoCloseable {
             readers,
             new DistinctErrors(LOG));
     server =
-        new NettyServer(
-            config.network(), handlers.all(), new NetworkCounters(), "b" + id, faults);
+        new NettyServer(config.network(), handlers.all(), new NetworkCounters(), "b" + id, faults);
   }
 
   private LeaderTransfers transfersOfThis() {

@@ -37,8 +37,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Three brokers whose network is disturbed under load. How often the first test isolates and heals:
@@ -46,8 +44,6 @@ import org.slf4j.LoggerFactory;
  */
 @Timeout(value = 30, unit = TimeUnit.MINUTES)
 class NetworkFaultsIT {
-
-  private static final Logger LOG = LoggerFactory.getLogger(NetworkFaultsIT.class);
 
   private static final String TOPIC = "ledger";
   private static final int HEALS = Integer.getInteger("millrace.heals", 3);
@@ -101,7 +97,7 @@ class NetworkFaultsIT {
         awaitCaughtUp();
       }
       load.stop(cluster);
-      LOG.info("{} isolations of a leader, longest times without ack in ms: {}", HEALS, gaps);
+      print("%d isolations of a leader, longest times without ack in ms: %s", HEALS, gaps);
       assertThat(load.failures()).isEmpty();
       awaitNoLag();
       load.verify(client);
@@ -131,8 +127,7 @@ class NetworkFaultsIT {
 
   private ProduceResponse produceAt(int brokerId, String value) throws IOException {
     BatchWriter writer = new BatchWriter(Compression.NONE, 1 << 20);
-    writer.tryAppend(
-        1_700_000_000_000L, null, value.getBytes(StandardCharsets.UTF_8), List.of());
+    writer.tryAppend(1_700_000_000_000L, null, value.getBytes(StandardCharsets.UTF_8), List.of());
     ByteBuffer batch =
         writer.build(
             BatchHeader.NO_PRODUCER_ID, BatchHeader.NO_PRODUCER_EPOCH, BatchHeader.NO_SEQUENCE);
@@ -175,8 +170,7 @@ class NetworkFaultsIT {
         .containsExactly(cut);
     assertThat(client.admin().networkFaults(leader).get(10, TimeUnit.SECONDS)).containsExactly(cut);
     assertThat(client.admin().networkFaults(follower).get(10, TimeUnit.SECONDS)).isEmpty();
-    assertThat(
-            client.admin().brokerStatus(leader).get(10, TimeUnit.SECONDS).getNetworkFaultsList())
+    assertThat(client.admin().brokerStatus(leader).get(10, TimeUnit.SECONDS).getNetworkFaultsList())
         .containsExactly(cut);
     assertThat(client.admin().setNetworkFaults(leader, List.of()).get(10, TimeUnit.SECONDS))
         .isEmpty();
@@ -217,8 +211,7 @@ class NetworkFaultsIT {
           .pollInterval(Duration.ofMillis(200))
           .until(() -> newestTerm() <= termBefore + 3);
       awaitAck(load, load.next());
-      LOG.info(
-          "{}: {} ms without ack, terms {} to {}", cut, gap, termBefore, newestTerm());
+      print("%s: %d ms without ack, terms %d to %d", cut, gap, termBefore, newestTerm());
 
       cluster.heal();
       awaitCaughtUp();
@@ -243,11 +236,9 @@ class NetworkFaultsIT {
       load.takeLongestGapMillis();
       cluster.slow(slow, new Flow(false, 20, 10, 1));
       int from = load.next();
-      await()
-          .atMost(Duration.ofSeconds(120))
-          .until(() -> load.hasAcked(from + 1500));
+      await().atMost(Duration.ofSeconds(120)).until(() -> load.hasAcked(from + 1500));
       load.stop(cluster);
-      LOG.info("{} slow: {} ms without ack at most", role, load.takeLongestGapMillis());
+      print("%s slow: %d ms without ack at most", role, load.takeLongestGapMillis());
       assertThat(load.failures()).isEmpty();
       // Still lossy: a lost request or answer costs its time limit, not the replica.
       awaitNoLag();
@@ -257,6 +248,11 @@ class NetworkFaultsIT {
   }
 
   // --------------------------------------------------------------------------------------- helpers
+
+  /** For whoever runs it by hand with many heals. */
+  private static void print(String format, Object... values) {
+    System.out.println(String.format(format, values));
+  }
 
   private void awaitAck(SteadyLoad load, int number) {
     cluster.await("ack of record " + number, MOVE_MILLIS, () -> load.hasAcked(number));

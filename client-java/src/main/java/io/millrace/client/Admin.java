@@ -44,8 +44,7 @@ public interface Admin {
    * until replaced or until the broker ends. Clients are not affected. Returns what is in force
    * then.
    */
-  CompletableFuture<List<PeerFaults>> setNetworkFaults(
-      int brokerId, Collection<PeerFaults> faults);
+  CompletableFuture<List<PeerFaults>> setNetworkFaults(int brokerId, Collection<PeerFaults> faults);
 
   CompletableFuture<Map<TopicPartition, OffsetAndTime>> listOffsets(
       Collection<TopicPartition> partitions, OffsetSpec spec);

@@ -161,7 +161,9 @@ class FaultsIT {
     assertThat(finished.exitCode()).as(finished.out() + finished.err()).isEqualTo(ExitCodes.OK);
     assertThat(finished.out()).contains("ok: every acknowledged record is there once");
     cluster.awaitHealthy();
-    await().atMost(Duration.ofSeconds(30)).untilAsserted(() -> assertThat(lags("isolated")).containsOnly(0));
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .untilAsserted(() -> assertThat(lags("isolated")).containsOnly(0));
   }
 
   private static JsonObject partition(String topic) {

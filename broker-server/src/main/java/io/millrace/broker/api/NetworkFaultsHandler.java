@@ -80,7 +80,11 @@ public final class NetworkFaultsHandler implements RequestHandler {
             ErrorCode.REFUSED,
             id == brokerId
                 ? "broker " + id + " has no network to itself"
-                : "broker " + brokerId + " has no network to broker " + id + ", which it does not"
+                : "broker "
+                    + brokerId
+                    + " has no network to broker "
+                    + id
+                    + ", which it does not"
                     + " know");
       }
       try {

@@ -132,12 +132,7 @@ class NettyServerTest {
             }));
     server =
         new NettyServer(
-            config,
-            new Handlers(handlers.values()),
-            counters,
-            "test",
-            faults,
-            allocator);
+            config, new Handlers(handlers.values()), counters, "test", faults, allocator);
     address = server.start(ANY_PORT);
   }
 

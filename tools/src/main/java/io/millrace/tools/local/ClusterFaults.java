@@ -62,8 +62,7 @@ final class ClusterFaults {
     var wanted = new TreeMap<Integer, List<PeerFaults>>();
     for (Map.Entry<Integer, List<PeerFaults>> broker : plan.perBroker().entrySet()) {
       try {
-        List<PeerFaults> current =
-            Calls.await(admin.networkFaults(broker.getKey()), REQUEST_LIMIT);
+        List<PeerFaults> current = Calls.await(admin.networkFaults(broker.getKey()), REQUEST_LIMIT);
         wanted.put(broker.getKey(), FaultPlan.merged(current, broker.getValue()));
       } catch (MillraceException e) {
         throw new CommandFailure(

@@ -89,9 +89,7 @@ public record ClusterFile(
                     "there is no broker "
                         + brokerId
                         + "; this cluster has "
-                        + String.join(
-                            ", ",
-                            ids().stream().map(String::valueOf).toList())));
+                        + String.join(", ", ids().stream().map(String::valueOf).toList())));
   }
 
   ClusterFile withFormatted(int brokerId) {

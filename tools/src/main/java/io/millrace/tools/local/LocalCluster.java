@@ -281,11 +281,7 @@ public final class LocalCluster {
     } else {
       Files.createDirectories(data.getParent());
       if (!BrokerFormat.isFormatted(data)) {
-        BrokerFormat.format(
-            data,
-            file.clusterId(),
-            member.id(),
-            file.ids());
+        BrokerFormat.format(data, file.clusterId(), member.id(), file.ids());
       }
       ClusterFile.read(home.clusterFile()).withFormatted(member.id()).write(home.clusterFile());
     }

@@ -82,9 +82,7 @@ class FaultPlanTest {
             (Runnable) () -> FaultPlan.isolate(List.of(1), 1),
             "this cluster has one broker"),
         Arguments.of(
-            "slow 4",
-            (Runnable) () -> FaultPlan.slow(THREE, 4, 0, 0, 0),
-            "there is no broker 4"),
+            "slow 4", (Runnable) () -> FaultPlan.slow(THREE, 4, 0, 0, 0), "there is no broker 4"),
         Arguments.of(
             "latency",
             (Runnable) () -> FaultPlan.slow(THREE, 1, 10_001, 0, 0),

@@ -95,8 +95,7 @@ class LocalClusterTest {
   void permissionForFaultsStaysUntilTakenBack() throws IOException {
     assertThat(create(3).file().allowFaults()).isFalse();
 
-    LocalCluster.openOrCreate(
-        home, new LocalCluster.Plan(null, null, null, null, List.of(), true));
+    LocalCluster.openOrCreate(home, new LocalCluster.Plan(null, null, null, null, List.of(), true));
     assertThat(LocalCluster.openOrCreate(home, LocalCluster.Plan.unstated()).file().allowFaults())
         .isTrue();
     assertThat(LocalCluster.open(home).file().allowFaults()).isTrue();

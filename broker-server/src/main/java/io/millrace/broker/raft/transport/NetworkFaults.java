@@ -102,7 +102,9 @@ public final class NetworkFaults {
     this.random = random;
   }
 
-  /** Puts these faults in the place of all that were in force; a peer that is not named has none. */
+  /**
+   * Puts these faults in the place of all that were in force; a peer that is not named has none.
+   */
   public synchronized void replace(Map<Integer, Link> faults) {
     TreeMap<Integer, Link> kept = new TreeMap<>(faults);
     kept.values().removeIf(Link::isSound);

@@ -44,8 +44,7 @@ class NetworkFaultsProperties {
     assertThatIsLate(faults.delayNanosFrom(2), from);
     assertThatIsSound(faults, 3);
     boolean sound = to.equals(Flow.SOUND) && from.equals(Flow.SOUND);
-    assertThat(faults.inForce())
-        .isEqualTo(sound ? Map.of() : Map.of(2, new Link(to, from)));
+    assertThat(faults.inForce()).isEqualTo(sound ? Map.of() : Map.of(2, new Link(to, from)));
 
     faults.heal();
     assertThatIsSound(faults, 2);
@@ -111,8 +110,7 @@ class NetworkFaultsProperties {
     assertThatIsSound(faults, 2);
     assertThat(faults.losesTo(3)).isTrue();
     assertThat(faults.losesFrom(3)).isFalse();
-    assertThat(faults)
-        .hasToString("to broker 3: dropped, from it: sound");
+    assertThat(faults).hasToString("to broker 3: dropped, from it: sound");
   }
 
   @Example

@@ -111,8 +111,7 @@ class PeerFaultHandlerProperties {
     return Arbitraries.<Step>frequencyOf(
             net.jqwik.api.Tuple.of(6, Arbitraries.create(Step.Arrive::new)),
             net.jqwik.api.Tuple.of(6, Arbitraries.create(Step.Leave::new)),
-            net.jqwik.api.Tuple.of(
-                4, Arbitraries.integers().between(0, 50).map(Step.Pass::new)),
+            net.jqwik.api.Tuple.of(4, Arbitraries.integers().between(0, 50).map(Step.Pass::new)),
             net.jqwik.api.Tuple.of(
                 2, Combinators.combine(flow, flow).as(Link::new).map(Step.Change::new)))
         .list()
@@ -227,8 +226,7 @@ class PeerFaultHandlerProperties {
     NetworkFaults faults = new NetworkFaults();
     faults.isolateFrom(PEER);
     EmbeddedChannel channel =
-        new EmbeddedChannel(
-            new FrameDecoder(() -> 1 << 16), new PeerFaultHandler(faults, () -> 0));
+        new EmbeddedChannel(new FrameDecoder(() -> 1 << 16), new PeerFaultHandler(faults, () -> 0));
     channel.writeInbound(hello(PEER));
     assertThat(channel.<Object>readInbound()).isNull();
     // Whatever follows on that connection is its own.
