@@ -1,6 +1,7 @@
 package io.millrace.broker;
 
 import io.millrace.broker.api.DistinctErrors;
+import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.cluster.BalancerDriver;
 import io.millrace.broker.cluster.BrokerEntry;
 import io.millrace.broker.cluster.BrokerRegistrar;
@@ -160,7 +161,7 @@ public final class Broker implements AutoCloseable {
     addresses = new BrokerAddresses(config.clusterBrokers());
 
     NetworkFaults faults = new NetworkFaults();
-    peerRequests = new PeerRequests(id, faults, this::heard);
+    peerRequests = new PeerRequests(id, this::heard);
     peerLoops =
         new MultiThreadIoEventLoopGroup(
             config.network().peerThreads(),
@@ -240,7 +241,7 @@ public final class Broker implements AutoCloseable {
                 CHECKS ? SliceInspector.EVERY_HEADER : SliceInspector.NONE));
     status =
         new StatusReport(
-            metadataGroup, replicas, partitions, environment, fetchBudget, this::server);
+            metadataGroup, replicas, partitions, environment, fetchBudget, faults, this::server);
     BrokerHandlers handlers =
         new BrokerHandlers(
             identity,
@@ -255,12 +256,12 @@ public final class Broker implements AutoCloseable {
             knownPeers,
             this::peerSaid,
             status,
+            new NetworkFaultsHandler(id, config.faultsAllowed(), faults, network::hasPeer),
             timer,
             readers,
             new DistinctErrors(LOG));
     server =
-        new NettyServer(
-            config.network(), handlers.all(), new NetworkCounters(), "b" + id, faults::drops);
+        new NettyServer(config.network(), handlers.all(), new NetworkCounters(), "b" + id, faults);
   }
 
   private LeaderTransfers transfersOfThis() {

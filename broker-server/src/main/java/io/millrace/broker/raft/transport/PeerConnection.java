@@ -186,7 +186,7 @@ final class PeerConnection {
             t -> fail(correlation, PeerRequestException.timedOut(timeoutText(kind, timeoutNanos))),
             timeoutNanos,
             TimeUnit.NANOSECONDS);
-    if (faults.drops(brokerId)) {
+    if (faults.losesTo(brokerId)) {
       release(payload);
       return;
     }
@@ -400,6 +400,7 @@ final class PeerConnection {
           .pipeline()
           .addLast(new FlushConsolidationHandler(64, true))
           .addLast(new FrameDecoder(() -> maxFrameBytes))
+          .addLast(new PeerFaultHandler(faults, () -> brokerId))
           .addLast(new Responses());
     }
   }
@@ -408,7 +409,7 @@ final class PeerConnection {
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) {
       Frame frame = (Frame) message;
-      if (!frame.isResponse() || faults.drops(brokerId)) {
+      if (!frame.isResponse()) {
         frame.release();
         return;
       }
