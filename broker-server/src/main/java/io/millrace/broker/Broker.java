@@ -1,6 +1,7 @@
 package io.millrace.broker;
 
 import io.millrace.broker.api.DistinctErrors;
+import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.cluster.BalancerDriver;
 import io.millrace.broker.cluster.BrokerEntry;
 import io.millrace.broker.cluster.BrokerRegistrar;
@@ -168,7 +169,7 @@ public final class Broker implements AutoCloseable {
     addresses = new BrokerAddresses(config.clusterBrokers());
 
     NetworkFaults faults = new NetworkFaults();
-    peerRequests = new PeerRequests(id, faults, this::heard);
+    peerRequests = new PeerRequests(id, this::heard);
     peerLoops =
         new MultiThreadIoEventLoopGroup(
             config.network().peerThreads(),
@@ -255,6 +256,7 @@ public final class Broker implements AutoCloseable {
             partitions,
             environment,
             fetchBudget,
+            faults,
             this::server);
     BrokerHandlers handlers =
         new BrokerHandlers(
@@ -271,6 +273,7 @@ public final class Broker implements AutoCloseable {
             knownPeers,
             this::peerSaid,
             status,
+            new NetworkFaultsHandler(id, config.faultsAllowed(), faults, network::hasPeer),
             timer,
             readers,
             new DistinctErrors(LOG));
@@ -280,7 +283,7 @@ public final class Broker implements AutoCloseable {
             handlers.all(),
             new NetworkCounters(),
             "b" + id,
-            faults::drops,
+            faults,
             credentials.tls());
   }
 

@@ -31,6 +31,7 @@ import java.util.stream.Stream;
  * @param peerTls files for TLS between brokers; null = plain text
  * @param appendInflightBytes batches accepted and not yet replicated, over all partitions
  * @param fetchResponseBytes record batches in answers to fetches that are not sent
+ * @param faultsAllowed a client may command faults in the network to other brokers
  * @param effective every key with its value in use and where the value came from, for printing
  */
 public record BrokerConfig(
@@ -46,6 +47,7 @@ public record BrokerConfig(
     long appendInflightBytes,
     long fetchResponseBytes,
     RaftSettings raft,
+    boolean faultsAllowed,
     Map<ConfigKey, Effective> effective) {
 
   public static final int MAX_BROKER_ID = 65_535;
@@ -192,6 +194,7 @@ public record BrokerConfig(
         values.bytes(
             ConfigKey.FETCH_RESPONSE_BYTES, Math.max(maxHeapBytes / 4, MIN_DEFAULT_FETCH_BYTES)),
         raftSettings(values),
+        values.flag(ConfigKey.FAULTS_ALLOWED, false),
         values.effective());
   }
 

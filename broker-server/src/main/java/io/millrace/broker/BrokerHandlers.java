@@ -12,6 +12,7 @@ import io.millrace.broker.api.LeaderAnnouncementHandler;
 import io.millrace.broker.api.ListOffsetsHandler;
 import io.millrace.broker.api.MetadataCommandHandler;
 import io.millrace.broker.api.MetadataHandler;
+import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.api.PeerAuthenticator;
 import io.millrace.broker.api.PeerHelloHandler;
 import io.millrace.broker.api.PeerPingHandler;
@@ -56,6 +57,7 @@ record BrokerHandlers(
     KnownPeers knownPeers,
     PeerGreeting greeting,
     BrokerStatusHandler.Source status,
+    NetworkFaultsHandler faults,
     Timer timer,
     Executor readers,
     DistinctErrors errors) {
@@ -78,6 +80,7 @@ record BrokerHandlers(
             new CreateTopicHandler(metadata, errors),
             new DeleteTopicHandler(metadata, errors),
             new BrokerStatusHandler(self, Broker.VERSION, status, readers, errors),
+            faults,
             new PeerHelloHandler(self, credentials),
             new PeerProofHandler(credentials, authenticator(), errors),
             new PeerPingHandler(),

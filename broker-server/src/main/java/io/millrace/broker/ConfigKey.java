@@ -100,7 +100,13 @@ public enum ConfigKey {
       "A replica writes a checkpoint after so many bytes of log; default 64 MiB. Start-up reads at"
           + " most about so much of each partition."),
   CHECKPOINT_INTERVAL_MILLIS(
-      "checkpoint.interval.millis", false, "... or after so long with new entries; default 60000.");
+      "checkpoint.interval.millis", false, "... or after so long with new entries; default 60000."),
+  FAULTS_ALLOWED(
+      "faults.allowed",
+      false,
+      "true or false: whether a client may command faults in the network between this broker and"
+          + " the others, as millrace cluster isolate, split, one-way and slow do. For tests and"
+          + " for learning only: whoever reaches the broker can then cut it off. Default false.");
 
   private final String key;
   private final boolean required;

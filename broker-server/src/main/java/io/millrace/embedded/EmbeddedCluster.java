@@ -9,6 +9,8 @@ import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.Disk;
 import io.millrace.broker.net.NetworkConfig;
 import io.millrace.broker.raft.RaftSettings;
+import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.raft.transport.NetworkFaults.Flow;
 import io.millrace.broker.raft.transport.PeerTlsFiles;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
@@ -183,6 +185,7 @@ public final class EmbeddedCluster implements AutoCloseable {
                 options.electionTimeoutMillis(),
                 RaftSettings.DEFAULT_CHECKPOINT_BYTES,
                 RaftSettings.DEFAULT_CHECKPOINT_MILLIS),
+            true,
             Map.of());
     Broker started = Broker.start(config, options.disks().apply(id), this::fatal);
     brokers.put(id, started);
@@ -244,12 +247,29 @@ public final class EmbeddedCluster implements AutoCloseable {
     brokers.remove(id);
   }
 
-  /** Cuts one broker off from the others; clients still reach it. */
+  /**
+   * Cuts one broker off from the others; clients still reach it. As every fault here, until {@link
+   * #heal} or the end of the broker.
+   */
   public void isolate(int id) {
-    broker(id).faults().isolateFromAll();
+    ids().stream().filter(peer -> peer != id).forEach(broker(id).faults()::isolateFrom);
   }
 
-  /** Ends every isolation. */
+  /** Swallows what one broker sends to the other; what comes back is heard. */
+  public void cutOneWay(int from, int to) {
+    broker(from).faults().set(to, new NetworkFaults.Link(Flow.CUT, Flow.SOUND));
+  }
+
+  /** Makes messages between one broker and all others late or lost, in both directions. */
+  public void slow(int id, Flow flow) {
+    for (int peer : ids()) {
+      if (peer != id) {
+        broker(id).faults().set(peer, new NetworkFaults.Link(flow, flow));
+      }
+    }
+  }
+
+  /** Ends every fault. */
   public void heal() {
     brokers.values().forEach(broker -> broker.faults().heal());
   }

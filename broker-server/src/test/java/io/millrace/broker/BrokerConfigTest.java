@@ -97,6 +97,16 @@ class BrokerConfigTest {
   }
 
   @Test
+  void faultsAreForbiddenUnlessAllowed() {
+    assertThat(BrokerConfig.of(valid(), HEAP).faultsAllowed()).isFalse();
+    assertThat(with("faults.allowed", "false").faultsAllowed()).isFalse();
+    assertThat(with("faults.allowed", "true").faultsAllowed()).isTrue();
+    assertThatThrownBy(() -> with("faults.allowed", "yes"))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage("faults.allowed = yes is not true or false");
+  }
+
+  @Test
   void advertisedDefaultsToListen() {
     BrokerConfig config = BrokerConfig.of(valid(), HEAP);
     assertThat(config.advertised()).isEqualTo(config.listen());

@@ -1,6 +1,7 @@
 package io.millrace.broker.net;
 
 import io.millrace.broker.api.Connection;
+import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerTls;
 import io.millrace.broker.raft.transport.PeerTranscript;
 import io.millrace.protocol.message.PeerChannel;
@@ -13,7 +14,6 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.IntPredicate;
 
 /**
  * State of one accepted connection: how far its handshake is, why it is not read at the moment,
@@ -48,7 +48,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   private final EventLoopGroup peerLoops;
   private final ResponseWriter writer;
   private final String remote;
-  private final IntPredicate isolatedFrom;
+  private final NetworkFaults faults;
   private final boolean overLimit;
   private final long openedNanos = System.nanoTime();
 
@@ -63,7 +63,6 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   private PeerTranscript challenge;
 
   /**
-   * @param isolatedFrom see {@link NettyServer}
    * @param overLimit there are enough connections: answer a client's HELLO with a refusal
    */
   NettyConnection(
@@ -72,14 +71,14 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
       NetworkCounters counters,
       NetworkBudget outBudget,
       EventLoopGroup peerLoops,
-      IntPredicate isolatedFrom,
+      NetworkFaults faults,
       boolean overLimit) {
     this.channel = channel;
     this.config = config;
     this.counters = counters;
     this.outBudget = outBudget;
     this.peerLoops = peerLoops;
-    this.isolatedFrom = isolatedFrom;
+    this.faults = faults;
     this.overLimit = overLimit;
     this.remote = String.valueOf(channel.remoteAddress()).replaceFirst("^/", "");
     this.writer = new ResponseWriter(channel, outBudget, counters, this);
@@ -222,11 +221,6 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     }
   }
 
-  /** A test cut the network to the broker at the other side: nothing comes or goes. Any thread. */
-  boolean isIsolated() {
-    return role == Role.PEER && isolatedFrom.test(peerBrokerId);
-  }
-
   /** A client has a request unanswered, or an answer that it has not taken; any thread. */
   boolean owesClient() {
     return role != Role.PEER && (unanswered > 0 || writer.pendingBytes() > 0);
@@ -237,10 +231,11 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     return unanswered;
   }
 
-  /** Any thread. Takes over the response. */
+  /** Any thread. Takes over the response; a commanded fault can swallow it. */
   void send(Outgoing response) {
-    if (isIsolated()) {
+    if (role == Role.PEER && faults.losesTo(peerBrokerId)) {
       response.discard();
+      runOnEventLoop(this::answered);
       return;
     }
     writer.send(response);

@@ -52,7 +52,7 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
   public void channelRead(ChannelHandlerContext ctx, Object message) {
     Frame frame = (Frame) message;
     try {
-      if (!connection.isClosing() && !connection.isIsolated()) {
+      if (!connection.isClosing()) {
         dispatch(frame);
       }
     } finally {

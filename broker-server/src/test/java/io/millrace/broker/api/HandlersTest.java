@@ -19,7 +19,6 @@ import io.millrace.broker.cluster.message.ProducerIdBlock;
 import io.millrace.broker.cluster.message.RegisterBroker;
 import io.millrace.broker.cluster.message.ReplicasRemoved;
 import io.millrace.broker.cluster.message.ReplicasStarted;
-import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
@@ -43,6 +42,7 @@ import io.millrace.protocol.message.MetadataCommandHeader;
 import io.millrace.protocol.message.MetadataCommandResponse;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
+import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.RaftHeader;
 import io.millrace.protocol.message.RaftResponseHeader;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -305,7 +305,7 @@ class HandlersTest {
   @Test
   void raftMessagesGoOnWithTheBrokerOfTheConnection() throws Exception {
     connection.acceptPeer(2, io.millrace.protocol.message.PeerChannel.PEER_DATA);
-    try (PeerRequests requests = new PeerRequests(1, new NetworkFaults(), broker -> {})) {
+    try (PeerRequests requests = new PeerRequests(1, broker -> {})) {
       handle(
           new RaftHandler(requests),
           RaftHeader.newBuilder().setType(2).setGroup("nowhere").build(),
@@ -335,6 +335,11 @@ class HandlersTest {
         onGauges.run();
         return List.of(Gauge.newBuilder().setName("g").setUsed(1).setLimit(2).build());
       }
+
+      @Override
+      public List<PeerFaults> networkFaults() {
+        return List.of(PeerFaults.newBuilder().setBrokerId(4).build());
+      }
     };
   }
 
@@ -353,6 +358,7 @@ class HandlersTest {
     assertThat(status.getMetadataLeader()).isEqualTo(3);
     assertThat(status.getReplicas(0).getGroup()).isEqualTo("meta");
     assertThat(status.getGauges(0).getLimit()).isEqualTo(2);
+    assertThat(status.getNetworkFaults(0).getBrokerId()).isEqualTo(4);
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.millrace.broker.net;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.broker.api.Handlers;
+import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.frame.FrameFormat;
 import io.netty.buffer.ByteBuf;
@@ -83,7 +84,7 @@ class GarbageTest {
     channel.config().setAllocator(allocator);
     NettyConnection connection =
         new NettyConnection(
-            channel, config, counters, outBudget, peerLoops, brokerId -> false, false);
+            channel, config, counters, outBudget, peerLoops, new NetworkFaults(), false);
     server.addHandlers(channel, connection);
     // In pieces, as a network may bring it.
     for (int i = 0; i < bytes.length && channel.isOpen(); i += 7) {

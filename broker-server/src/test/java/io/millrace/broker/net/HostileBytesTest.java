@@ -100,7 +100,7 @@ class HostileBytesTest {
     raft.add(GROUP, (sender, message, responder) -> raftMessages.incrementAndGet());
     server =
         new NettyServer(
-            config, new Handlers(handlers), counters, "hostile", broker -> false, null, allocator);
+            config, new Handlers(handlers), counters, "hostile", new NetworkFaults(), null, allocator);
     address = server.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
   }
 

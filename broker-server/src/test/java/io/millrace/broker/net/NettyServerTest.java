@@ -18,6 +18,8 @@ import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.FetchSlice;
 import io.millrace.broker.log.TestSlices;
 import io.millrace.broker.raft.transport.ClusterSecret;
+import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.raft.transport.NetworkFaults.Flow;
 import io.millrace.broker.raft.transport.PeerCredentials;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
@@ -79,7 +81,7 @@ class NettyServerTest {
   private final Map<ApiKind, RequestHandler> handlers = new EnumMap<>(ApiKind.class);
   private final NetworkCounters counters = new NetworkCounters();
   private final PeerCredentials credentials = new PeerCredentials(SECRET, null);
-  private final Set<Integer> isolated = ConcurrentHashMap.newKeySet();
+  private final NetworkFaults faults = new NetworkFaults();
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, false);
   private NettyServer server;
   private InetSocketAddress address;
@@ -139,13 +141,7 @@ class NettyServerTest {
             new DistinctErrors(LoggerFactory.getLogger(NettyServerTest.class))));
     server =
         new NettyServer(
-            config,
-            new Handlers(handlers.values()),
-            counters,
-            "test",
-            brokerId -> isolated.contains(brokerId),
-            null,
-            allocator);
+            config, new Handlers(handlers.values()), counters, "test", faults, null, allocator);
     address = server.start(ANY_PORT);
   }
 
@@ -791,16 +787,88 @@ class NettyServerTest {
       broker.peerHello("shop", 2, SECRET);
       broker.send(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance());
       await().until(() -> parked.size() == 1);
-      isolated.add(2);
+      faults.isolateFrom(2);
       parked.get(0).respond(RaftResponseHeader.getDefaultInstance());
       broker.send(ApiKind.RAFT, 3, RaftHeader.getDefaultInstance());
       await().until(() -> gauge("net.bytes.in") > 0 && counters.requestCount(ApiKind.RAFT) == 1);
       // What a broker waits for does not hold up the end of this one.
       assertThat(server.drain(5_000)).isTrue();
-      isolated.clear();
+      await().until(() -> gauge("net.unanswered") == 0);
+      faults.heal();
       broker.send(ApiKind.RAFT, 4, RaftHeader.getDefaultInstance());
       assertThat(broker.read().correlation()).isIn(3, 4);
     }
+  }
+
+  @Test
+  void theHandshakeOfAnIsolatedBrokerIsSwallowedAndItsConnectionStaysOpen() throws IOException {
+    start(config());
+    faults.isolateFrom(2);
+    PeerHelloRequest hello =
+        PeerHelloRequest.newBuilder()
+            .setClusterId("shop")
+            .setBrokerId(2)
+            .setMinVersion(1)
+            .setMaxVersion(1)
+            .build();
+    try (RawClient cutOff = new RawClient(address);
+        RawClient other = new RawClient(address)) {
+      long before = gauge("net.bytes.in");
+      cutOff.send(ApiKind.PEER_HELLO, 5, hello);
+      await().until(() -> gauge("net.bytes.in") > before);
+      assertThat(other.peerHello("shop", 3).error().getCode()).isZero();
+      faults.heal();
+      cutOff.send(ApiKind.PEER_HELLO, 6, hello);
+      assertThat(cutOff.read().correlation()).isEqualTo(6);
+    }
+    assertThat(counters.requestCount(ApiKind.PEER_HELLO)).isEqualTo(2);
+  }
+
+  @Test
+  void oneWayABrokerIsHeardAndNotAnswered() throws IOException {
+    handle(
+        ApiKind.RAFT,
+        (request, responder) -> responder.respond(RaftResponseHeader.getDefaultInstance()));
+    start(config());
+    try (RawClient broker = new RawClient(address)) {
+      broker.peerHello("shop", 2);
+      faults.set(2, new NetworkFaults.Link(Flow.CUT, Flow.SOUND));
+      broker.send(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance());
+      await().until(() -> counters.requestCount(ApiKind.RAFT) == 1);
+      await().until(() -> gauge("net.unanswered") == 0);
+      faults.heal();
+      broker.send(ApiKind.RAFT, 3, RaftHeader.getDefaultInstance());
+      assertThat(broker.read().correlation()).isEqualTo(3);
+    }
+  }
+
+  /** The connection moves to another event loop while messages on it are late. */
+  @Test
+  void lateRequestsAndAnswersKeepTheirOrderFromTheHandshakeOn() throws IOException {
+    Set<String> threads = ConcurrentHashMap.newKeySet();
+    handle(
+        ApiKind.RAFT,
+        (request, responder) -> {
+          threads.add(Thread.currentThread().getName());
+          responder.respond(RaftResponseHeader.getDefaultInstance());
+        });
+    start(config());
+    Flow late = new Flow(false, 20, 20, 0);
+    faults.set(2, new NetworkFaults.Link(late, late));
+    try (RawClient broker = new RawClient(address)) {
+      long startNanos = System.nanoTime();
+      broker.peerHello("shop", 2);
+      assertThat(System.nanoTime() - startNanos).isGreaterThanOrEqualTo(40_000_000L);
+      for (int i = 0; i < 200; i++) {
+        broker.send(ApiKind.RAFT, 10 + i, RaftHeader.getDefaultInstance(), new byte[100]);
+      }
+      for (int i = 0; i < 200; i++) {
+        assertThat(broker.read().correlation()).isEqualTo(10 + i);
+      }
+      // Left late at the end: the buffers are looked at when the server has closed.
+      broker.send(ApiKind.RAFT, 1, RaftHeader.getDefaultInstance(), new byte[100]);
+    }
+    assertThat(threads).allMatch(name -> name.startsWith("net-peer-test"));
   }
 
   @Test

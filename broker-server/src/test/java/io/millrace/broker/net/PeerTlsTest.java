@@ -14,6 +14,7 @@ import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.TestSlices;
 import io.millrace.broker.raft.transport.ClusterSecret;
+import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerCredentials;
 import io.millrace.broker.raft.transport.PeerTls;
 import io.millrace.broker.raft.transport.PeerTlsFiles;
@@ -109,7 +110,7 @@ class PeerTlsTest {
                         throw new java.io.UncheckedIOException(failed);
                       }
                     })));
-    server = new NettyServer(config, handlers, counters, "tls", id -> false, tls, allocator);
+    server = new NettyServer(config, handlers, counters, "tls", new NetworkFaults(), tls, allocator);
     address = server.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
   }
 

@@ -22,6 +22,8 @@ import io.millrace.protocol.message.MetadataCommandHeader;
 import io.millrace.protocol.message.MetadataCommandResponse;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
+import io.millrace.protocol.message.NetworkFaultsRequest;
+import io.millrace.protocol.message.NetworkFaultsResponse;
 import io.millrace.protocol.message.PeerHelloRequest;
 import io.millrace.protocol.message.PeerHelloResponse;
 import io.millrace.protocol.message.PeerPingRequest;
@@ -49,6 +51,7 @@ public enum ApiKind {
   CREATE_TOPIC(7, CreateTopicRequest.parser(), CreateTopicResponse.parser()),
   DELETE_TOPIC(8, DeleteTopicRequest.parser(), DeleteTopicResponse.parser()),
   BROKER_STATUS(9, BrokerStatusRequest.parser(), BrokerStatusResponse.parser()),
+  NETWORK_FAULTS(10, NetworkFaultsRequest.parser(), NetworkFaultsResponse.parser()),
 
   PEER_HELLO(100, PeerHelloRequest.parser(), PeerHelloResponse.parser()),
   RAFT(101, RaftHeader.parser(), RaftResponseHeader.parser()),

@@ -27,7 +27,7 @@ class LocalClusterTest {
   }
 
   private static LocalCluster.Plan plan(Integer brokers, Integer basePort) {
-    return new LocalCluster.Plan(brokers, basePort, null, null, List.of());
+    return new LocalCluster.Plan(brokers, basePort, null, null, List.of(), null);
   }
 
   private static int freePorts(int count) throws IOException {
@@ -56,7 +56,7 @@ class LocalClusterTest {
     int port = freePorts(3);
     LocalCluster created =
         LocalCluster.openOrCreate(
-            home, new LocalCluster.Plan(3, port, null, "300m", List.of("-Da=b")));
+            home, new LocalCluster.Plan(3, port, null, "300m", List.of("-Da=b"), null));
 
     LocalCluster opened = LocalCluster.open(home);
 
@@ -86,10 +86,34 @@ class LocalClusterTest {
   void heapMayChangeAndStays() throws IOException {
     create(3);
 
-    LocalCluster.openOrCreate(home, new LocalCluster.Plan(null, null, null, "1g", List.of()));
+    LocalCluster.openOrCreate(home, new LocalCluster.Plan(null, null, null, "1g", List.of(), null));
 
     assertThat(LocalCluster.open(home).file().heap()).isEqualTo("1g");
     assertThat(LocalCluster.open(home).file().brokers()).hasSize(3);
+  }
+
+  @Test
+  void permissionForFaultsStaysUntilTakenBack() throws IOException {
+    assertThat(create(3).file().allowFaults()).isFalse();
+
+    LocalCluster.openOrCreate(home, new LocalCluster.Plan(null, null, null, null, List.of(), true));
+    assertThat(LocalCluster.openOrCreate(home, LocalCluster.Plan.unstated()).file().allowFaults())
+        .isTrue();
+    assertThat(LocalCluster.open(home).file().allowFaults()).isTrue();
+
+    LocalCluster.openOrCreate(
+        home, new LocalCluster.Plan(null, null, null, null, List.of(), false));
+    assertThat(LocalCluster.open(home).file().allowFaults()).isFalse();
+  }
+
+  @Test
+  void aFileWithoutPermissionForFaultsGivesNone() throws IOException {
+    create(3);
+    String text = Files.readString(home.clusterFile());
+    Files.writeString(home.clusterFile(), text.replaceFirst(",\\s*\"allowFaults\": false", ""));
+
+    assertThat(Files.readString(home.clusterFile())).doesNotContain("allowFaults");
+    assertThat(LocalCluster.open(home).file().allowFaults()).isFalse();
   }
 
   @Test

@@ -188,7 +188,7 @@ final class PeerConnection {
             t -> fail(correlation, PeerRequestException.timedOut(timeoutText(kind, timeoutNanos))),
             timeoutNanos,
             TimeUnit.NANOSECONDS);
-    if (faults.drops(brokerId)) {
+    if (faults.losesTo(brokerId)) {
       release(payload);
       return;
     }
@@ -385,6 +385,7 @@ final class PeerConnection {
           .addLast(new FlushConsolidationHandler(64, true))
           // Until it has proven who it is, the other side is a stranger too.
           .addLast(new FrameDecoder(() -> isReady() ? maxFrameBytes : HANDSHAKE_FRAME_BYTES))
+          .addLast(new PeerFaultHandler(faults, () -> brokerId))
           .addLast(new Responses());
     }
   }
@@ -393,7 +394,7 @@ final class PeerConnection {
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) {
       Frame frame = (Frame) message;
-      if (!frame.isResponse() || faults.drops(brokerId)) {
+      if (!frame.isResponse()) {
         frame.release();
         return;
       }

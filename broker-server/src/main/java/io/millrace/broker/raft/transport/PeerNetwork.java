@@ -109,6 +109,11 @@ public final class PeerNetwork implements AutoCloseable {
     return faults;
   }
 
+  /** True if this broker keeps connections to that one, up or not. */
+  public boolean hasPeer(int brokerId) {
+    return peers.containsKey(brokerId);
+  }
+
   /** Starts to keep connections to a broker; idempotent, ignored for this broker itself. */
   public void addPeer(int brokerId) {
     if (brokerId == identity.brokerId() || closed) {

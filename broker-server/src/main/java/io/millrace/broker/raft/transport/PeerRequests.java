@@ -42,7 +42,6 @@ public final class PeerRequests implements AutoCloseable {
 
   private static final int THREADS = 4;
 
-  private final NetworkFaults faults;
   private final IntConsumer heard;
   private final ExecutorService pool;
   private final Map<String, GroupInbox> inboxes = new ConcurrentHashMap<>();
@@ -51,8 +50,7 @@ public final class PeerRequests implements AutoCloseable {
   /**
    * @param heard told of every broker from which a request comes
    */
-  public PeerRequests(int brokerId, NetworkFaults faults, IntConsumer heard) {
-    this.faults = faults;
+  public PeerRequests(int brokerId, IntConsumer heard) {
     this.heard = heard;
     AtomicInteger count = new AtomicInteger();
     ThreadPoolExecutor executor =
@@ -92,10 +90,6 @@ public final class PeerRequests implements AutoCloseable {
    * @param sender broker id that the connection was authenticated as
    */
   public void handle(int sender, RaftHeader header, ByteBuf payload, Responder responder) {
-    if (faults.drops(sender)) {
-      payload.release();
-      return;
-    }
     heard.accept(sender);
     RaftMessageType type = RaftMessageType.of(header.getType());
     if (type == null || type.code() >= RaftMessageType.REQUEST_VOTE_RESPONSE.code()) {
