@@ -247,7 +247,7 @@ final class ClusterView {
                   + replica.status().getTerm()
                   + ", its leader "
                   + leader.broker()
-                  + " at "
+                  + " at index "
                   + leader.status().getLastIndex()
                   + " of term "
                   + leader.status().getTerm());
