@@ -21,11 +21,9 @@ public final class ReplicaSync {
   private ReplicaSync() {}
 
   /**
-   * Returns how long it took.
-   *
    * @throws CommandFailure that says what is still missing when the time is over
    */
-  public static Duration await(LocalCluster cluster, Duration limit)
+  public static void await(LocalCluster cluster, Duration limit)
       throws IOException, InterruptedException {
     long startNanos = System.nanoTime();
     try (MillraceClient client =
@@ -36,7 +34,7 @@ public final class ReplicaSync {
         Optional<String> missing = view.notInSync();
         Duration taken = Duration.ofNanos(System.nanoTime() - startNanos);
         if (missing.isEmpty()) {
-          return taken;
+          return;
         }
         if (taken.compareTo(limit) > 0) {
           throw new CommandFailure(

@@ -143,15 +143,20 @@ final class FailoverBench {
           Calls.await(control.admin().describeCluster(), REQUEST_TIMEOUT).metadataLeader()
               == victim;
       Hurt hurt;
+      int newLeader;
+      long backNanos;
       try {
         hurt = hurt(victim, traffic, records, verifier);
+        newLeader = leader();
         if (!traffic.stop(ANSWERS_LIMIT)) {
           progress.step("run " + number + ": not every record has an answer");
         }
       } finally {
+        backNanos = System.nanoTime();
         cluster.bringBack(victim, START_LIMIT, silent);
       }
-      Duration sync = ReplicaSync.await(cluster, plan.limit());
+      ReplicaSync.await(cluster, plan.limit());
+      long syncNanos = System.nanoTime() - backNanos;
       long read = readBack.judge(start, records, verifier);
       if (stopped) {
         return Optional.empty();
@@ -160,7 +165,7 @@ final class FailoverBench {
           number,
           victim,
           metadataLeader,
-          leader(),
+          newLeader,
           traffic.gaps(hurt.faultNanos(), WARM_UP),
           hurt.recovered(),
           traffic.acks().all().stream()
@@ -168,7 +173,12 @@ final class FailoverBench {
               .max()
               .orElse(0),
           read,
-          sync.toNanos(),
+          syncNanos,
+          new FailoverRun.Traffic(
+              traffic.sent(),
+              traffic.outcomes().done(),
+              traffic.outcomes().notDone(),
+              traffic.outcomes().unknown()),
           verifier.counts(),
           traffic.outcomes().failures(),
           verifier.examples(),

@@ -10,6 +10,7 @@ import io.millrace.tools.ConnectOptions;
 import io.millrace.tools.ExitCodes;
 import io.millrace.tools.Interrupts;
 import io.millrace.tools.MillraceCommand;
+import io.millrace.tools.Output;
 import io.millrace.tools.Progress;
 import io.millrace.tools.Quantities;
 import io.millrace.tools.UsageFailure;
@@ -199,7 +200,8 @@ public final class FailoverCommand implements Callable<Integer> {
       }
     } finally {
       // A run that can not be finished does not take the earlier ones with it.
-      root.output().fields(FailoverReport.fields(plan, Words.of(topic.fsync()), done));
+      boolean forPeople = root.output().form() == Output.Form.table;
+      root.output().fields(FailoverReport.fields(plan, Words.of(topic.fsync()), done, forPeople));
     }
     return verdict(done, control, topic);
   }

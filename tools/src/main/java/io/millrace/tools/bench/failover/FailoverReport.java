@@ -8,16 +8,32 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.ToDoubleFunction;
+import java.util.Set;
+import java.util.function.ToLongFunction;
 
 /** The figures of all runs as fields for output. Pure. */
 final class FailoverReport {
+  private static final double NANOS_PER_MILLI = 1e6;
+
+  private static final Set<String> DETAILS =
+      Set.of(
+          "metadataLeader",
+          "sent",
+          "unknownStored",
+          "readBack",
+          "probesAckedInNewTerm",
+          "probesRefused",
+          "probesUnknown",
+          "lateReceipts");
+
   private FailoverReport() {}
 
   /**
    * @param fsync of the topic
+   * @param forPeople only what one looks at first, of each run
    */
-  static Map<String, Object> fields(FailoverBench.Plan plan, String fsync, List<FailoverRun> runs) {
+  static Map<String, Object> fields(
+      FailoverBench.Plan plan, String fsync, List<FailoverRun> runs, boolean forPeople) {
     var fields = new LinkedHashMap<String, Object>();
     fields.put("bench", "failover");
     fields.put("fault", plan.fault().name());
@@ -29,66 +45,54 @@ final class FailoverReport {
     }
     fields.put("runsDone", runs.size());
     fields.put("violations", runs.stream().mapToInt(run -> run.violations().size()).sum());
-    fields.put("runs", runRows(plan.fault(), runs));
+    fields.put("runs", runRows(runs, forPeople));
     fields.put("figures", figures(runs));
     return fields;
   }
 
-  private static Rows runRows(Fault fault, List<FailoverRun> runs) {
-    var columns =
-        new ArrayList<>(
-            List.of(
-                "run",
-                "broker",
-                "metadataLeader",
-                "newLeader",
-                "gapMillis",
-                "gapBeganMillis",
-                "beforeMillis",
-                "maxAckMillis",
-                "syncMillis",
-                "sent",
-                "acked",
-                "notDone",
-                "unknown",
-                "unknownStored",
-                "readBack"));
-    if (fault == Fault.pause) {
-      columns.addAll(
-          List.of("probes", "probesRefused", "probesUnknown", "lateReceipts", "staleAcks"));
-    }
-    columns.addAll(List.of("errors", "violations"));
-    var rows = new Rows(columns);
+  private static Rows runRows(List<FailoverRun> runs, boolean forPeople) {
+    var rows = new Rows(new ArrayList<>());
     for (FailoverRun run : runs) {
-      var values = new ArrayList<Object>();
-      values.add(run.number());
-      values.add(run.broker());
-      values.add(run.metadataLeader());
-      values.add(run.newLeader() == 0 ? null : run.newLeader());
-      values.add(tenths(run.gapMillis()));
-      values.add(tenths(run.gaps().beganNanos() / FailoverRun.NANOS_PER_MILLI));
-      values.add(tenths(run.gaps().longestBeforeNanos() / FailoverRun.NANOS_PER_MILLI));
-      values.add(tenths(run.maxAckNanos() / FailoverRun.NANOS_PER_MILLI));
-      values.add(tenths(run.syncNanos() / FailoverRun.NANOS_PER_MILLI));
-      values.add(run.counts().sent());
-      values.add(run.counts().acked());
-      values.add(run.counts().refused());
-      values.add(run.counts().unknown());
-      values.add(run.counts().unknownAppeared());
-      values.add(run.records());
-      if (fault == Fault.pause) {
-        StaleCheck.Result stale = run.stale();
-        values.add(stale == null ? null : stale.probes());
-        values.add(stale == null ? null : stale.probesRefused());
-        values.add(stale == null ? null : stale.probesUnknown());
-        values.add(stale == null ? null : stale.lateReceipts());
-        values.add(stale == null ? null : stale.violations());
+      Map<String, Object> values = values(run);
+      if (forPeople) {
+        values.keySet().removeAll(DETAILS);
       }
-      values.add(run.errorTexts());
-      values.add(concerns(run));
-      rows.add(values.toArray());
+      if (rows.columns().isEmpty()) {
+        rows.columns().addAll(values.keySet());
+      }
+      rows.add(values.values().toArray());
     }
     return rows;
+  }
+
+  private static Map<String, Object> values(FailoverRun run) {
+    var values = new LinkedHashMap<String, Object>();
+    values.put("run", run.number());
+    values.put("broker", run.broker());
+    values.put("metadataLeader", run.metadataLeader());
+    values.put("newLeader", run.newLeader() == 0 ? null : run.newLeader());
+    values.put("gapMillis", millis(run.gaps().longestNanos()));
+    values.put("gapBeganMillis", millis(run.gaps().beganNanos()));
+    values.put("beforeMillis", millis(run.gaps().longestBeforeNanos()));
+    values.put("maxAckMillis", millis(run.maxAckNanos()));
+    values.put("syncMillis", millis(run.syncNanos()));
+    values.put("sent", run.traffic().sent());
+    values.put("acked", run.traffic().acked());
+    values.put("notDone", run.traffic().notDone());
+    values.put("unknown", run.traffic().unknown());
+    values.put("unknownStored", run.counts().unknownAppeared());
+    values.put("readBack", run.records());
+    if (run.stale() != null) {
+      values.put("probes", run.stale().probes());
+      values.put("probesAckedInNewTerm", run.stale().probesAcked());
+      values.put("probesRefused", run.stale().probesRefused());
+      values.put("probesUnknown", run.stale().probesUnknown());
+      values.put("lateReceipts", run.stale().lateReceipts());
+      values.put("staleAcks", run.stale().violations());
+    }
+    values.put("errors", run.errorTexts());
+    values.put("violations", concerns(run));
+    return values;
   }
 
   private static List<String> concerns(FailoverRun run) {
@@ -102,27 +106,22 @@ final class FailoverReport {
     if (runs.isEmpty()) {
       return rows;
     }
-    figure(rows, "gapMillis", runs, FailoverRun::gapMillis);
-    figure(
-        rows,
-        "beforeMillis",
-        runs,
-        run -> run.gaps().longestBeforeNanos() / FailoverRun.NANOS_PER_MILLI);
-    figure(
-        rows, "maxAckMillis", runs, run -> run.maxAckNanos() / FailoverRun.NANOS_PER_MILLI);
-    figure(rows, "syncMillis", runs, run -> run.syncNanos() / FailoverRun.NANOS_PER_MILLI);
+    figure(rows, "gapMillis", runs, run -> run.gaps().longestNanos());
+    figure(rows, "beforeMillis", runs, run -> run.gaps().longestBeforeNanos());
+    figure(rows, "maxAckMillis", runs, FailoverRun::maxAckNanos);
+    figure(rows, "syncMillis", runs, FailoverRun::syncNanos);
     return rows;
   }
 
   private static void figure(
-      Rows rows, String name, List<FailoverRun> runs, ToDoubleFunction<FailoverRun> value) {
-    Distribution all = Distribution.of(runs.stream().map(value::applyAsDouble).toList());
-    rows.add(name, tenths(all.min()), tenths(all.median()), tenths(all.p90()), tenths(all.max()));
+      Rows rows, String name, List<FailoverRun> runs, ToLongFunction<FailoverRun> nanos) {
+    Distribution all = Distribution.of(runs.stream().map(nanos::applyAsLong).toList());
+    rows.add(name, millis(all.min()), millis(all.median()), millis(all.p90()), millis(all.max()));
   }
 
-  /** Finer would be noise. */
-  private static double tenths(double millis) {
-    return Math.round(millis * 10) / 10.0;
+  /** To the tenth: finer would be noise. */
+  private static double millis(double nanos) {
+    return Math.round(nanos / 1e5) / 10.0;
   }
 
   /** One line for the live report. */
@@ -135,11 +134,11 @@ final class FailoverReport {
         of,
         run.broker(),
         run.metadataLeader() ? " (led the metadata too)" : "",
-        run.gapMillis(),
-        run.gaps().longestBeforeNanos() / FailoverRun.NANOS_PER_MILLI,
-        Words.count(run.counts().acked()),
-        Words.count(run.counts().refused()),
-        Words.count(run.counts().unknown()),
+        run.gaps().longestNanos() / NANOS_PER_MILLI,
+        run.gaps().longestBeforeNanos() / NANOS_PER_MILLI,
+        Words.count(run.traffic().acked()),
+        Words.count(run.traffic().notDone()),
+        Words.count(run.traffic().unknown()),
         Words.millis(run.syncNanos() / 1_000_000),
         run.good() ? "" : "; WRONG: " + String.join("; ", concerns(run)));
   }

@@ -13,12 +13,14 @@ import java.util.Map;
  *
  * @param broker the one that led and was hurt
  * @param metadataLeader it led the metadata group too
- * @param newLeader who leads afterwards, 0 = nobody is known
+ * @param newLeader who led when acknowledgements were steady again, 0 = nobody was known
  * @param recovered acknowledgements came steadily again within the limit
  * @param maxAckNanos the longest time from the sending of a record to its receipt
  * @param records how many were read back
- * @param syncNanos from the end of the sending, or the start of the broker, until all replicas were
- *     in sync again
+ * @param syncNanos from the end of the traffic, when a killed broker is started, until all replicas
+ *     were in sync again
+ * @param traffic without what was sent to the old leader alone
+ * @param counts of the whole run
  * @param stale what the old leader did after a pause; null without one
  */
 record FailoverRun(
@@ -31,16 +33,14 @@ record FailoverRun(
     long maxAckNanos,
     long records,
     long syncNanos,
+    Traffic traffic,
     LoadVerifier.Counts counts,
     List<Outcomes.Failure> errors,
     List<String> examples,
     StaleCheck.Result stale) {
 
-  static final double NANOS_PER_MILLI = 1e6;
-
-  double gapMillis() {
-    return gaps.longestNanos() / NANOS_PER_MILLI;
-  }
+  /** How the records of the traffic ended. */
+  record Traffic(long sent, long acked, long notDone, long unknown) {}
 
   /** Each distinct error with its outcome and count, as "NOT_LEADER not done 12". */
   List<String> errorTexts() {

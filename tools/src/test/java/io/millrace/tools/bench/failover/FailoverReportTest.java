@@ -46,6 +46,7 @@ class FailoverReportTest {
         (gapMillis + 50) * 1_000_000,
         101,
         1_500_000_000,
+        new FailoverRun.Traffic(103, 100, 1, 2),
         counts(100, violations),
         List.of(new Outcomes.Failure(ErrorCode.DISCONNECTED, Outcome.UNKNOWN, 2, 7, "gone")),
         List.of(),
@@ -55,7 +56,7 @@ class FailoverReportTest {
   private static JsonObject json(Fault fault, FailoverRun... runs) {
     var bytes = new ByteArrayOutputStream();
     new Output(Output.Form.json, new PrintStream(bytes, true, StandardCharsets.UTF_8))
-        .fields(FailoverReport.fields(plan(fault), "always", List.of(runs)));
+        .fields(FailoverReport.fields(plan(fault), "always", List.of(runs), false));
     return JsonParser.parseString(bytes.toString(StandardCharsets.UTF_8)).getAsJsonObject();
   }
 
@@ -114,6 +115,33 @@ class FailoverReportTest {
     assertThat(run.get("staleAcks").getAsInt()).isEqualTo(1);
     assertThat(run.getAsJsonArray("violations").get(0).getAsString())
         .startsWith("1 acknowledged by the old leader in its old term");
+  }
+
+  @Test
+  void peopleGetFewerColumnsOfTheSameRuns() {
+    var runs = List.of(run(1, 1_000, Map.of(), new StaleCheck.Result(20, 0, 17, 2, 1, 0)));
+
+    var rows =
+        (Output.Rows) FailoverReport.fields(plan(Fault.pause), "always", runs, true).get("runs");
+
+    assertThat(rows.columns())
+        .containsExactly(
+            "run",
+            "broker",
+            "newLeader",
+            "gapMillis",
+            "gapBeganMillis",
+            "beforeMillis",
+            "maxAckMillis",
+            "syncMillis",
+            "acked",
+            "notDone",
+            "unknown",
+            "probes",
+            "staleAcks",
+            "errors",
+            "violations");
+    assertThat(rows.lines()).hasSize(1);
   }
 
   @Test
