@@ -28,6 +28,7 @@ import io.millrace.broker.raft.JRaftRuntime;
 import io.millrace.broker.raft.RaftContext;
 import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.storage.VotesJournal;
+import io.millrace.broker.raft.transport.FailureDetector;
 import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerNetwork;
 import io.millrace.broker.raft.transport.PeerRequests;
@@ -111,6 +112,7 @@ public final class Broker implements AutoCloseable {
   private final FetchCoordinator fetches;
   private final PartitionEnvironment environment;
   private final StatusReport status;
+  private FailureDetector detector;
   private volatile InetSocketAddress advertised;
   private volatile boolean stopped;
 
@@ -158,7 +160,7 @@ public final class Broker implements AutoCloseable {
     addresses = new BrokerAddresses(config.clusterBrokers());
 
     NetworkFaults faults = new NetworkFaults();
-    peerRequests = new PeerRequests(id, faults);
+    peerRequests = new PeerRequests(id, faults, this::heard);
     peerLoops =
         new MultiThreadIoEventLoopGroup(
             config.network().peerThreads(),
@@ -269,6 +271,10 @@ public final class Broker implements AutoCloseable {
     return server;
   }
 
+  private void heard(int brokerId) {
+    network.heard(brokerId);
+  }
+
   private void run() throws IOException {
     advertised = config.advertised().resolve();
     InetSocketAddress bound = server.start(config.listen().resolve());
@@ -277,6 +283,21 @@ public final class Broker implements AutoCloseable {
     }
     metadataGroup.addListener(this::metadataChanged);
     network.addConnectListener(announcer::peerConnected);
+    detector =
+        FailureDetector.start(
+            network,
+            timer,
+            new FailureDetector.Listener() {
+              @Override
+              public void down(int brokerId, String reason) {
+                replicas.brokerDown(brokerId);
+              }
+
+              @Override
+              public void up(int brokerId) {
+                replicas.brokerUp(brokerId);
+              }
+            });
     directory.bootstrapVoters().forEach(network::addPeer);
     config.clusterBrokers().keySet().forEach(network::addPeer);
     if (directory.bootstrapVoters().contains(identity.id())) {
@@ -441,6 +462,9 @@ public final class Broker implements AutoCloseable {
   }
 
   private void stopParts() {
+    if (detector != null) {
+      detector.close();
+    }
     reconcilerThread.close();
     announcer.close();
     replicas.close();

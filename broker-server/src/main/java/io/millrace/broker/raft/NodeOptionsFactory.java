@@ -16,6 +16,9 @@ final class NodeOptionsFactory {
    */
   static final int MAX_ELECTION_DELAY_MILLIS = 300;
 
+  /** Instead of it while the failure detector hurries an election; ranks keep votes apart then. */
+  static final int HURRIED_ELECTION_DELAY_MILLIS = 20;
+
   /** Heartbeats per election timeout. */
   private static final int HEARTBEAT_FACTOR = 10;
 

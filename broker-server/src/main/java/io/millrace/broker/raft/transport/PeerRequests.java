@@ -16,6 +16,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,11 +42,16 @@ public final class PeerRequests implements AutoCloseable {
   private static final int THREADS = 4;
 
   private final NetworkFaults faults;
+  private final IntConsumer heard;
   private final ExecutorService pool;
   private final Map<String, GroupInbox> inboxes = new ConcurrentHashMap<>();
 
-  public PeerRequests(int brokerId, NetworkFaults faults) {
+  /**
+   * @param heard told of every broker from which a request comes
+   */
+  public PeerRequests(int brokerId, NetworkFaults faults, IntConsumer heard) {
     this.faults = faults;
+    this.heard = heard;
     AtomicInteger count = new AtomicInteger();
     ThreadPoolExecutor executor =
         new ThreadPoolExecutor(
@@ -88,6 +94,7 @@ public final class PeerRequests implements AutoCloseable {
       payload.release();
       return;
     }
+    heard.accept(sender);
     RaftMessageType type = RaftMessageType.of(header.getType());
     if (type == null || type.code() >= RaftMessageType.REQUEST_VOTE_RESPONSE.code()) {
       payload.release();

@@ -10,6 +10,7 @@ import com.alipay.sofa.jraft.rpc.RpcClient;
 import com.alipay.sofa.jraft.rpc.RpcRequests.AppendEntriesRequest;
 import com.alipay.sofa.jraft.rpc.RpcRequests.ErrorResponse;
 import com.alipay.sofa.jraft.rpc.RpcRequests.PingRequest;
+import com.alipay.sofa.jraft.rpc.RpcRequests.RequestVoteRequest;
 import com.alipay.sofa.jraft.util.Endpoint;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
@@ -37,6 +38,9 @@ import java.util.concurrent.TimeoutException;
  * entries when the callback has run.
  */
 final class PeerRpcClient implements RpcClient {
+
+  /** JRaft takes the election timeout, which a hurried election makes too short for an fsync. */
+  private static final long MIN_VOTE_TIMEOUT_MILLIS = 1000;
 
   private PeerNetwork network;
   private GroupNodeOptions group;
@@ -136,7 +140,9 @@ final class PeerRpcClient implements RpcClient {
           ApiKind.RAFT,
           header,
           payload,
-          timeoutMs,
+          request instanceof RequestVoteRequest
+              ? Math.max(timeoutMs, MIN_VOTE_TIMEOUT_MILLIS)
+              : timeoutMs,
           new Answer(callback));
     } catch (PeerRequestException e) {
       throw new RemotingException(e.getMessage(), e);
