@@ -259,7 +259,7 @@ public final class ClusterCommand implements Runnable {
         "Exit code 1 when a broker is not reachable or a partition is not healthy."
       })
   static final class Status extends Local {
-    private static final Duration ANSWER_LIMIT = Duration.ofSeconds(2);
+    private static final Duration ANSWER_LIMIT = Duration.ofSeconds(5);
 
     /** More partitions than this are not looked at one by one. */
     private static final int MOST_ROWS = 40;

@@ -26,8 +26,7 @@ public final class ReplicaSync {
   public static void await(LocalCluster cluster, Duration limit)
       throws IOException, InterruptedException {
     long startNanos = System.nanoTime();
-    try (MillraceClient client =
-        ConnectOptions.connect(cluster.file().addresses(), ANSWER_LIMIT)) {
+    try (MillraceClient client = ConnectOptions.connect(cluster.file().addresses(), ANSWER_LIMIT)) {
       while (true) {
         // Made anew each time: it looks at the processes when it is made.
         ClusterView view = new ClusterSurvey(cluster).ask(client.admin(), ANSWER_LIMIT);

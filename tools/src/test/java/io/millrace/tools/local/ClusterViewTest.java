@@ -199,8 +199,7 @@ class ClusterViewTest {
             new ClusterView(
                     List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 8))), assigned)
                 .notInSync())
-        .contains(
-            "orders-0: broker 2 is at index 8 of term 4, its leader 1 at index 9 of term 4");
+        .contains("orders-0: broker 2 is at index 8 of term 4, its leader 1 at index 9 of term 4");
     assertThat(
             new ClusterView(
                     List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 3, 9))), assigned)
@@ -208,8 +207,7 @@ class ClusterViewTest {
         .isPresent();
     assertThat(new ClusterView(List.of(leader, silent(2)), assigned).notInSync())
         .contains("broker 2 does not answer");
-    assertThat(
-            new ClusterView(List.of(leader, broker(2)), assigned).notInSync())
+    assertThat(new ClusterView(List.of(leader, broker(2)), assigned).notInSync())
         .contains("orders-0: broker 2 has not started it");
   }
 }

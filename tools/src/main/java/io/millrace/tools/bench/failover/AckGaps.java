@@ -19,8 +19,7 @@ public record AckGaps(long longestNanos, long beganNanos, long longestBeforeNano
    *     before the fault
    * @param endNanos until when acknowledgements were due
    */
-  public static AckGaps around(
-      long[] ackNanos, long faultNanos, long warmUpNanos, long endNanos) {
+  public static AckGaps around(long[] ackNanos, long faultNanos, long warmUpNanos, long endNanos) {
     // Subtracted from one point first: nanoTime may be negative or overflow.
     long[] times = Arrays.stream(ackNanos).map(time -> time - faultNanos).sorted().toArray();
     long longest = 0;

@@ -43,7 +43,12 @@ final class FailoverBench {
    *     in sync
    */
   record Plan(
-      Fault fault, double rate, Duration steady, Duration after, Duration pauseFor, Duration limit) {}
+      Fault fault,
+      double rate,
+      Duration steady,
+      Duration after,
+      Duration pauseFor,
+      Duration limit) {}
 
   static final int VALUE_BYTES = 100;
   private static final int TRAFFIC_KEY = 0;
@@ -118,8 +123,7 @@ final class FailoverBench {
     try (MillraceClient client =
             MillraceClient.connect(new ClientConfig(cluster.file().addresses()));
         Producer producer = client.producer(new ProducerConfig());
-        var traffic =
-            new FailoverTraffic(producer, records, verifier, TRAFFIC_KEY, plan.rate())) {
+        var traffic = new FailoverTraffic(producer, records, verifier, TRAFFIC_KEY, plan.rate())) {
       long startNanos = System.nanoTime();
       traffic.start();
       if (!traffic.awaitFlow(startNanos, plan.steady(), plan.limit(), this::stopped)) {
@@ -161,28 +165,29 @@ final class FailoverBench {
       if (stopped) {
         return Optional.empty();
       }
-      var run = new FailoverRun(
-          number,
-          victim,
-          metadataLeader,
-          newLeader,
-          traffic.gaps(hurt.faultNanos(), WARM_UP),
-          hurt.recovered(),
-          traffic.acks().all().stream()
-              .mapToLong(ack -> ack.ackNanos() - ack.sentNanos())
-              .max()
-              .orElse(0),
-          read,
-          syncNanos,
-          new FailoverRun.Traffic(
-              traffic.sent(),
-              traffic.outcomes().done(),
-              traffic.outcomes().notDone(),
-              traffic.outcomes().unknown()),
-          verifier.counts(),
-          traffic.outcomes().failures(),
-          verifier.examples(),
-          hurt.stale());
+      var run =
+          new FailoverRun(
+              number,
+              victim,
+              metadataLeader,
+              newLeader,
+              traffic.gaps(hurt.faultNanos(), WARM_UP),
+              hurt.recovered(),
+              traffic.acks().all().stream()
+                  .mapToLong(ack -> ack.ackNanos() - ack.sentNanos())
+                  .max()
+                  .orElse(0),
+              read,
+              syncNanos,
+              new FailoverRun.Traffic(
+                  traffic.sent(),
+                  traffic.outcomes().done(),
+                  traffic.outcomes().notDone(),
+                  traffic.outcomes().unknown()),
+              verifier.counts(),
+              traffic.outcomes().failures(),
+              verifier.examples(),
+              hurt.stale());
       return Optional.of(run);
     }
   }
@@ -190,8 +195,7 @@ final class FailoverBench {
   /** When the fault began, whether acknowledgements came again, and what the old leader said. */
   private record Hurt(long faultNanos, boolean recovered, StaleCheck.Result stale) {}
 
-  private Hurt hurt(
-      int victim, FailoverTraffic traffic, LoadRecords records, LoadVerifier verifier)
+  private Hurt hurt(int victim, FailoverTraffic traffic, LoadRecords records, LoadVerifier verifier)
       throws IOException, InterruptedException {
     if (plan.fault() == Fault.pause) {
       return pause(victim, traffic, records, verifier);
@@ -204,26 +208,21 @@ final class FailoverBench {
       cluster.start(victim, START_LIMIT, silent);
     }
     return new Hurt(
-        faultNanos,
-        traffic.awaitFlow(faultNanos, plan.after(), plan.limit(), this::stopped),
-        null);
+        faultNanos, traffic.awaitFlow(faultNanos, plan.after(), plan.limit(), this::stopped), null);
   }
 
   private Hurt pause(
       int victim, FailoverTraffic traffic, LoadRecords records, LoadVerifier verifier)
       throws IOException, InterruptedException {
     long oldTerm = traffic.acks().newestTerm();
-    var member =
-        cluster.file().brokers().stream().filter(each -> each.id() == victim).findFirst();
+    var member = cluster.file().brokers().stream().filter(each -> each.id() == victim).findFirst();
     try (var probe =
-        new StaleLeaderProbe(
-            member.orElseThrow().host(), member.orElseThrow().port(), topic)) {
+        new StaleLeaderProbe(member.orElseThrow().host(), member.orElseThrow().port(), topic)) {
       var probes = new Probes(probe, records, verifier);
       BooleanSupplier newLeaderActs = () -> traffic.acks().newestTerm() > oldTerm;
       long faultNanos = System.nanoTime();
       cluster.pause(victim);
-      boolean taken =
-          Waits.until(plan.pauseFor(), () -> newLeaderActs.getAsBoolean() || stopped);
+      boolean taken = Waits.until(plan.pauseFor(), () -> newLeaderActs.getAsBoolean() || stopped);
       if (taken && !stopped) {
         probes.send(PROBES_WHILE_PAUSED);
         Waits.until(left(faultNanos), () -> stopped);
@@ -286,8 +285,7 @@ final class FailoverBench {
     /** Waits for the answers and tells the verifier; what has none is unknown. */
     Map<Long, StaleLeaderProbe.Answer> answers() throws InterruptedException {
       Waits.until(
-          PROBE_ANSWERS_LIMIT,
-          () -> probe.answers().size() == sent || probe.ended() != null);
+          PROBE_ANSWERS_LIMIT, () -> probe.answers().size() == sent || probe.ended() != null);
       Map<Long, StaleLeaderProbe.Answer> answers = probe.answers();
       for (long number = 0; number < sent; number++) {
         StaleLeaderProbe.Answer answer = answers.get(number);

@@ -150,12 +150,7 @@ public final class FailoverCommand implements Callable<Integer> {
       var plan = new FailoverBench.Plan(fault, rate, steady, after, pauseFor, limit);
       var bench =
           new FailoverBench(
-              cluster,
-              control,
-              topic,
-              plan,
-              root.progress(),
-              new Progress(root.terminal(), true));
+              cluster, control, topic, plan, root.progress(), new Progress(root.terminal(), true));
       try (var interrupts = new Interrupts(bench::stop, INTERRUPT_GRACE_MILLIS)) {
         return interrupts.finished(measure(bench, plan, control, topic));
       }
@@ -183,10 +178,7 @@ public final class FailoverCommand implements Callable<Integer> {
   }
 
   private int measure(
-      FailoverBench bench,
-      FailoverBench.Plan plan,
-      MillraceClient control,
-      TopicDescription topic)
+      FailoverBench bench, FailoverBench.Plan plan, MillraceClient control, TopicDescription topic)
       throws IOException, InterruptedException {
     var done = new ArrayList<FailoverRun>();
     try {

@@ -35,8 +35,7 @@ final class ReadBack {
 
   /** The committed end: the offset of the next record. */
   long end() throws InterruptedException {
-    return Calls.await(
-            client.admin().listOffsets(List.of(partition), OffsetSpec.latest()), limit)
+    return Calls.await(client.admin().listOffsets(List.of(partition), OffsetSpec.latest()), limit)
         .get(partition)
         .offset();
   }
@@ -51,8 +50,7 @@ final class ReadBack {
     long end = end();
     long next = from;
     long deadlineNanos = System.nanoTime() + limit.toNanos();
-    try (Reader reader =
-        client.reader(new ReaderConfig().withPrefetchRecords(PREFETCH_RECORDS))) {
+    try (Reader reader = client.reader(new ReaderConfig().withPrefetchRecords(PREFETCH_RECORDS))) {
       reader.assign(List.of(partition));
       reader.seek(partition, from);
       while (next < end) {

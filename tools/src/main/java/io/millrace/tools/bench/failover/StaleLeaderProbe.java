@@ -110,8 +110,7 @@ final class StaleLeaderProbe implements AutoCloseable {
    */
   void send(long number, ProducerRecord record) throws IOException {
     var writer = new BatchWriter(Compression.NONE, MAX_BATCH_BYTES);
-    writer.tryAppend(
-        System.currentTimeMillis(), record.key(), record.value(), record.headers());
+    writer.tryAppend(System.currentTimeMillis(), record.key(), record.value(), record.headers());
     ByteBuffer batch =
         writer.build(
             BatchHeader.NO_PRODUCER_ID, BatchHeader.NO_PRODUCER_EPOCH, BatchHeader.NO_SEQUENCE);
@@ -135,8 +134,7 @@ final class StaleLeaderProbe implements AutoCloseable {
   private void write(ApiKind kind, int correlation, Message header, ByteBuf payload)
       throws IOException {
     ByteBuf frame =
-        Frames.encode(
-            UnpooledByteBufAllocator.DEFAULT, kind, false, correlation, header, payload);
+        Frames.encode(UnpooledByteBufAllocator.DEFAULT, kind, false, correlation, header, payload);
     try {
       out.write(ByteBufUtil.getBytes(frame));
       out.flush();

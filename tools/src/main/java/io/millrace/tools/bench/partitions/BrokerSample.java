@@ -8,14 +8,17 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A broker at one moment: what the kernel says of its process and what it counts itself.
+ * A broker at about one moment: what the kernel says of its process and what it counts itself.
  *
+ * @param uptimeMillis of the broker when it counted: a busy one answers late
  * @param counters of its status, by name
  * @param statusBytes size of the status answer, which it had not counted when it made it
  */
-record BrokerSample(ProcessSample process, Map<String, Long> counters, long statusBytes) {
+record BrokerSample(
+    ProcessSample process, long uptimeMillis, Map<String, Long> counters, long statusBytes) {
   private static final String REQUESTS = "net.requests.";
-  static final String HEAP = "jvm.heap.bytes";
+  private static final String HEAP = "jvm.heap.bytes";
+  private static final double MILLIS_PER_SECOND = 1e3;
 
   /**
    * What a broker did between two samples.
@@ -46,11 +49,13 @@ record BrokerSample(ProcessSample process, Map<String, Long> counters, long stat
     for (Gauge gauge : status.getGaugesList()) {
       counters.put(gauge.getName(), gauge.getUsed());
     }
-    return new BrokerSample(process, counters, status.getSerializedSize());
+    return new BrokerSample(
+        process, status.getUptimeMillis(), counters, status.getSerializedSize());
   }
 
   Usage since(BrokerSample then) {
     double seconds = process.secondsSince(then.process);
+    double counted = Math.max(uptimeMillis - then.uptimeMillis, 1) / MILLIS_PER_SECOND;
     var kinds = new TreeMap<String, Double>();
     double requests = 0;
     for (ApiKind kind : ApiKind.values()) {
@@ -60,8 +65,8 @@ record BrokerSample(ProcessSample process, Map<String, Long> counters, long stat
         count--;
       }
       if (count > 0) {
-        kinds.put(kind.name(), count / seconds);
-        requests += count / seconds;
+        kinds.put(kind.name(), count / counted);
+        requests += count / counted;
       }
     }
     ProcessSample.Switches switches = process.switchesSince(then.process);
@@ -76,8 +81,8 @@ record BrokerSample(ProcessSample process, Map<String, Long> counters, long stat
         switches.involuntary() / seconds,
         requests,
         kinds,
-        count(then, "net.bytes.in") / seconds,
-        Math.max(0, bytesOut) / seconds,
+        count(then, "net.bytes.in") / counted,
+        Math.max(0, bytesOut) / counted,
         process.diskWriteBytes() - then.process.diskWriteBytes());
   }
 

@@ -22,11 +22,11 @@ import io.millrace.tools.local.ReplicaSync;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * What many partitions cost a local cluster: their creation, an idle minute, the death of a broker.
@@ -134,8 +134,7 @@ final class PartitionsBench {
     }
   }
 
-  private List<TopicDescription> describe(Admin admin, Duration limit)
-      throws InterruptedException {
+  private List<TopicDescription> describe(Admin admin, Duration limit) throws InterruptedException {
     var topics = new ArrayList<TopicDescription>();
     for (String topic : created) {
       topics.add(Calls.await(admin.describeTopic(topic), limit));
@@ -207,20 +206,25 @@ final class PartitionsBench {
     }
   }
 
-  private Map<Integer, BrokerSample> samples(Admin admin)
-      throws IOException, InterruptedException {
-    var samples = new LinkedHashMap<Integer, BrokerSample>();
+  private Map<Integer, BrokerSample> samples(Admin admin) throws IOException, InterruptedException {
+    // The kernel first, all of them: making a status costs time of its own.
+    var processes = new TreeMap<Integer, ProcessSample>();
     for (ClusterFile.Member member : cluster.file().brokers()) {
       long pid =
           cluster
               .pid(member.id())
               .orElseThrow(
                   () -> new CommandFailure("broker " + member.id() + " ended while it was idle"));
-      // The kernel first: making the status costs time of its own.
-      ProcessSample process = ProcessSample.take(ProcessSample.PROC, pid);
-      BrokerStatusResponse status =
-          Calls.await(admin.brokerStatus(member.id()), plan.limit());
-      samples.put(member.id(), BrokerSample.of(process, status));
+      processes.put(member.id(), ProcessSample.take(ProcessSample.PROC, pid));
+    }
+    var statuses = new TreeMap<Integer, CompletableFuture<BrokerStatusResponse>>();
+    processes.keySet().forEach(broker -> statuses.put(broker, admin.brokerStatus(broker)));
+    var samples = new TreeMap<Integer, BrokerSample>();
+    for (var status : statuses.entrySet()) {
+      int broker = status.getKey();
+      samples.put(
+          broker,
+          BrokerSample.of(processes.get(broker), Calls.await(status.getValue(), plan.limit())));
     }
     return samples;
   }
@@ -239,8 +243,7 @@ final class PartitionsBench {
             .map(ClusterFile.Member::address)
             .toList();
     var watch = new LeaderWatch(victim);
-    int affected =
-        describe(control.admin(), plan.limit()).stream().mapToInt(watch::expect).sum();
+    int affected = describe(control.admin(), plan.limit()).stream().mapToInt(watch::expect).sum();
     AckEach.Result acked;
     long ackedAfter;
     long startNanos;

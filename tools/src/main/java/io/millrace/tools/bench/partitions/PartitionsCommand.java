@@ -116,8 +116,7 @@ public final class PartitionsCommand implements Callable<Integer> {
 
   private void requireSense() {
     if (partitions < 1 || partitions > MOST_PARTITIONS) {
-      throw new UsageFailure(
-          "--partitions " + partitions + " is not in 1 to " + MOST_PARTITIONS);
+      throw new UsageFailure("--partitions " + partitions + " is not in 1 to " + MOST_PARTITIONS);
     }
     requireAtLeast("--idle", idle);
     requireAtLeast("--limit", limit);

@@ -61,8 +61,7 @@ class StaleCheckTest {
   @Test
   void withoutANewLeaderNothingIsStale() {
     var result =
-        StaleCheck.judge(
-            List.of(BEFORE, new Ack(9_000, 400, 11, OLD, false)), OLD, 0, List.of());
+        StaleCheck.judge(List.of(BEFORE, new Ack(9_000, 400, 11, OLD, false)), OLD, 0, List.of());
 
     assertThat(result.lateReceipts()).isZero();
     assertThat(result.violations()).isZero();

@@ -8,8 +8,10 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class BrokerSampleTest {
-  private static BrokerStatusResponse status(long raft, long statuses, long in, long out) {
+  private static BrokerStatusResponse status(
+      long uptimeMillis, long raft, long statuses, long in, long out) {
     return BrokerStatusResponse.newBuilder()
+        .setUptimeMillis(uptimeMillis)
         .addGauges(gauge("net.requests.RAFT", raft))
         .addGauges(gauge("net.requests.BROKER_STATUS", statuses))
         .addGauges(gauge("net.requests.FETCH", 3))
@@ -28,22 +30,22 @@ class BrokerSampleTest {
   }
 
   @Test
-  void ourOwnQuestionsAreNotCounted() {
-    BrokerStatusResponse first = status(100, 1, 1_000, 2_000);
+  void ratesAreOfTheTimeBetweenTheAnswersAndOurOwnQuestionsAreNotCounted() {
+    BrokerStatusResponse first = status(7_000, 100, 1, 1_000, 2_000);
     BrokerSample then = BrokerSample.of(process(0, 0, 4_096), first);
     BrokerSample now =
         BrokerSample.of(
             process(10_000_000_000L, 100, 12_288),
-            status(400, 2, 6_000, 2_000 + first.getSerializedSize() + 500));
+            status(27_000, 400, 2, 6_000, 2_000 + first.getSerializedSize() + 500));
 
     BrokerSample.Usage usage = now.since(then);
 
     assertThat(usage.seconds()).isEqualTo(10.0);
     assertThat(usage.cpuPercent()).isEqualTo(10.0);
-    assertThat(usage.kindsPerSecond()).isEqualTo(Map.of("RAFT", 30.0));
-    assertThat(usage.requestsPerSecond()).isEqualTo(30.0);
-    assertThat(usage.bytesInPerSecond()).isEqualTo(500.0);
-    assertThat(usage.bytesOutPerSecond()).isEqualTo(50.0);
+    assertThat(usage.kindsPerSecond()).isEqualTo(Map.of("RAFT", 15.0));
+    assertThat(usage.requestsPerSecond()).isEqualTo(15.0);
+    assertThat(usage.bytesInPerSecond()).isEqualTo(250.0);
+    assertThat(usage.bytesOutPerSecond()).isEqualTo(25.0);
     assertThat(usage.diskWriteBytes()).isEqualTo(8_192);
     assertThat(usage.heapBytes()).isEqualTo(5_000_000);
   }
