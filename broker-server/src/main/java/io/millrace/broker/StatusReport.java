@@ -149,6 +149,9 @@ final class StatusReport implements BrokerStatusHandler.Source {
     gauges.add(
         gauge("fetch.response.bytes", fetchBudget.responseBytes(), fetchBudget.maxResponseBytes()));
     gauges.add(gauge("fetch.waiting", fetchBudget.waiting(), fetchBudget.maxWaiting()));
+    Runtime jvm = Runtime.getRuntime();
+    // Garbage included: what would be left after a collection is not known without one.
+    gauges.add(gauge("jvm.heap.bytes", jvm.totalMemory() - jvm.freeMemory(), jvm.maxMemory()));
     environment.counters().snapshot().forEach((name, value) -> gauges.add(gauge(name, value, 0)));
     return gauges;
   }
