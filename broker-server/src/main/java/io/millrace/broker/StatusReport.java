@@ -154,6 +154,9 @@ final class StatusReport implements BrokerStatusHandler.Source {
         gauge("fetch.response.bytes", fetchBudget.responseBytes(), fetchBudget.maxResponseBytes()));
     gauges.add(gauge("fetch.waiting", fetchBudget.waiting(), fetchBudget.maxWaiting()));
     gauges.add(gauge("raft.messages.in", peerRequests.parsedCount(), 0));
+    Runtime jvm = Runtime.getRuntime();
+    // Garbage included: what would be left after a collection is not known without one.
+    gauges.add(gauge("jvm.heap.bytes", jvm.totalMemory() - jvm.freeMemory(), jvm.maxMemory()));
     environment.counters().snapshot().forEach((name, value) -> gauges.add(gauge(name, value, 0)));
     return gauges;
   }

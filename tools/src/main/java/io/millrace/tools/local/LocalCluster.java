@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.IntStream;
 
@@ -419,6 +420,44 @@ public final class LocalCluster {
 
   public void kill(int brokerId) throws IOException, InterruptedException {
     broker(brokerId).kill();
+  }
+
+  public void pause(int brokerId) throws IOException, InterruptedException {
+    broker(brokerId).pause();
+  }
+
+  public void resume(int brokerId) throws IOException, InterruptedException {
+    broker(brokerId).resume();
+  }
+
+  /** Stops one broker cleanly: it hands over what it leads, then ends. */
+  public void stop(int brokerId, Duration limit) throws IOException, InterruptedException {
+    BrokerProcess broker = broker(brokerId);
+    broker.terminate();
+    if (!Waits.until(limit, broker::isGone)) {
+      throw new CommandFailure(
+          "broker "
+              + brokerId
+              + " did not stop in "
+              + Words.millis(limit.toMillis())
+              + "; its log: "
+              + home.logFile(brokerId));
+    }
+  }
+
+  /** Undoes kill, pause and stop: a broker that runs is left alone. */
+  public void bringBack(int brokerId, Duration limit, Progress progress)
+      throws IOException, InterruptedException {
+    switch (broker(brokerId).state()) {
+      case GONE -> start(brokerId, limit, progress);
+      case PAUSED -> resume(brokerId);
+      case RUNNING -> {}
+    }
+  }
+
+  /** The process of a broker, empty when there is none. */
+  public Optional<Long> pid(int brokerId) throws IOException {
+    return broker(brokerId).pid();
   }
 
   /**
