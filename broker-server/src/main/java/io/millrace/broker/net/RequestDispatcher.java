@@ -31,6 +31,7 @@ import javax.net.ssl.SSLException;
 final class RequestDispatcher extends ChannelInboundHandlerAdapter {
 
   private static final int FIRST_PEER_CODE = ApiKind.PEER_HELLO.code();
+  private static final int MAX_REASON_CHARS = 120;
 
   private final NettyConnection connection;
   private final Handlers handlers;
@@ -210,9 +211,15 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
     if (!connection.isClosing()) {
       counters.errors.recordEvent(
           "close " + CloseReason.TLS,
-          "TLS with " + connection.remote() + " failed: " + cause.getMessage());
+          "TLS with " + connection.remote() + " failed: " + reason(cause));
       connection.close(CloseReason.TLS);
     }
+  }
+
+  /** Netty's text for what is no TLS holds all the bytes; a stranger must not fill the log. */
+  private static String reason(Throwable cause) {
+    String text = String.valueOf(cause.getMessage());
+    return text.length() <= MAX_REASON_CHARS ? text : text.substring(0, MAX_REASON_CHARS) + "...";
   }
 
   private void malformed(MalformedFrameException malformed) {

@@ -61,7 +61,7 @@ class HostileBytesTest {
 
   private final NetworkCounters counters = new NetworkCounters();
   private final CountingAllocator allocator = new CountingAllocator();
-  private final PeerRequests raft = new PeerRequests(1, new NetworkFaults(), broker -> {});
+  private final PeerRequests raft = new PeerRequests(1, broker -> {});
   private final AtomicInteger raftMessages = new AtomicInteger();
   private final AtomicInteger peerCalls = new AtomicInteger();
   private final AtomicInteger authenticated = new AtomicInteger();
@@ -100,7 +100,13 @@ class HostileBytesTest {
     raft.add(GROUP, (sender, message, responder) -> raftMessages.incrementAndGet());
     server =
         new NettyServer(
-            config, new Handlers(handlers), counters, "hostile", new NetworkFaults(), null, allocator);
+            config,
+            new Handlers(handlers),
+            counters,
+            "hostile",
+            new NetworkFaults(),
+            null,
+            allocator);
     address = server.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
   }
 
