@@ -16,6 +16,7 @@ import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.api.PeerAuthenticator;
 import io.millrace.broker.api.PeerHelloHandler;
 import io.millrace.broker.api.PeerPingHandler;
+import io.millrace.broker.api.PeerProofHandler;
 import io.millrace.broker.api.ProduceHandler;
 import io.millrace.broker.api.RaftHandler;
 import io.millrace.broker.api.RequestLimits;
@@ -28,6 +29,7 @@ import io.millrace.broker.cluster.MetadataService;
 import io.millrace.broker.cluster.ProducerIds;
 import io.millrace.broker.partition.FetchCoordinator;
 import io.millrace.broker.partition.PartitionLookup;
+import io.millrace.broker.raft.transport.PeerCredentials;
 import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.PeerHelloRequest;
@@ -51,6 +53,7 @@ record BrokerHandlers(
     FetchCoordinator fetches,
     PeerRequests peerRequests,
     LeaderMover mover,
+    PeerCredentials credentials,
     KnownPeers knownPeers,
     PeerGreeting greeting,
     BrokerStatusHandler.Source status,
@@ -78,7 +81,8 @@ record BrokerHandlers(
             new DeleteTopicHandler(metadata, errors),
             new BrokerStatusHandler(self, Broker.VERSION, status, readers, errors),
             faults,
-            new PeerHelloHandler(self, authenticator()),
+            new PeerHelloHandler(self, credentials),
+            new PeerProofHandler(credentials, authenticator(), errors),
             new PeerPingHandler(),
             new RaftHandler(peerRequests),
             new MetadataCommandHandler(metadata, errors),

@@ -14,6 +14,7 @@ import io.millrace.broker.raft.Replica;
 import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.message.StoredHealth;
 import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.message.Gauge;
 import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.ReplicaHealth;
@@ -33,6 +34,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
 
   private final MetadataGroup metadataGroup;
   private final Replicas replicas;
+  private final PeerRequests peerRequests;
   private final LocalPartitions partitions;
   private final PartitionEnvironment environment;
   private final FetchBudget fetchBudget;
@@ -42,6 +44,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
   StatusReport(
       MetadataGroup metadataGroup,
       Replicas replicas,
+      PeerRequests peerRequests,
       LocalPartitions partitions,
       PartitionEnvironment environment,
       FetchBudget fetchBudget,
@@ -49,6 +52,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
       Supplier<NettyServer> server) {
     this.metadataGroup = metadataGroup;
     this.replicas = replicas;
+    this.peerRequests = peerRequests;
     this.partitions = partitions;
     this.environment = environment;
     this.fetchBudget = fetchBudget;
@@ -149,6 +153,10 @@ final class StatusReport implements BrokerStatusHandler.Source {
     gauges.add(
         gauge("fetch.response.bytes", fetchBudget.responseBytes(), fetchBudget.maxResponseBytes()));
     gauges.add(gauge("fetch.waiting", fetchBudget.waiting(), fetchBudget.maxWaiting()));
+    gauges.add(gauge("raft.messages.in", peerRequests.parsedCount(), 0));
+    Runtime jvm = Runtime.getRuntime();
+    // Garbage included: what would be left after a collection is not known without one.
+    gauges.add(gauge("jvm.heap.bytes", jvm.totalMemory() - jvm.freeMemory(), jvm.maxMemory()));
     environment.counters().snapshot().forEach((name, value) -> gauges.add(gauge(name, value, 0)));
     return gauges;
   }

@@ -2,6 +2,7 @@ package io.millrace.embedded;
 
 import io.millrace.broker.Broker;
 import io.millrace.broker.BrokerConfig;
+import io.millrace.broker.ClusterSecretFile;
 import io.millrace.broker.DataDirectory;
 import io.millrace.broker.HostPort;
 import io.millrace.broker.log.DirectDisk;
@@ -10,6 +11,7 @@ import io.millrace.broker.net.NetworkConfig;
 import io.millrace.broker.raft.RaftSettings;
 import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.NetworkFaults.Flow;
+import io.millrace.broker.raft.transport.PeerTlsFiles;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
 import java.io.IOException;
@@ -50,9 +52,14 @@ public final class EmbeddedCluster implements AutoCloseable {
    * @param directory parent of the brokers' directories; null = a temporary one
    * @param disks the disk of each broker, by id
    * @param electionTimeoutMillis of every Raft group; small values make tests quick
+   * @param peerTls files of each broker, by id, for TLS between them; gives null = plain text
    */
   public record Options(
-      int brokers, Path directory, IntFunction<Disk> disks, int electionTimeoutMillis) {
+      int brokers,
+      Path directory,
+      IntFunction<Disk> disks,
+      int electionTimeoutMillis,
+      IntFunction<PeerTlsFiles> peerTls) {
 
     public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 600;
 
@@ -64,19 +71,24 @@ public final class EmbeddedCluster implements AutoCloseable {
     }
 
     public static Options of(int brokers) {
-      return new Options(brokers, null, id -> new DirectDisk(), DEFAULT_ELECTION_TIMEOUT_MILLIS);
+      return new Options(
+          brokers, null, id -> new DirectDisk(), DEFAULT_ELECTION_TIMEOUT_MILLIS, id -> null);
     }
 
     public Options withDisks(IntFunction<Disk> newDisks) {
-      return new Options(brokers, directory, newDisks, electionTimeoutMillis);
+      return new Options(brokers, directory, newDisks, electionTimeoutMillis, peerTls);
     }
 
     public Options withDirectory(Path newDirectory) {
-      return new Options(brokers, newDirectory, disks, electionTimeoutMillis);
+      return new Options(brokers, newDirectory, disks, electionTimeoutMillis, peerTls);
+    }
+
+    public Options withPeerTls(IntFunction<PeerTlsFiles> newPeerTls) {
+      return new Options(brokers, directory, disks, electionTimeoutMillis, newPeerTls);
     }
 
     public Options withElectionTimeoutMillis(int newElectionTimeoutMillis) {
-      return new Options(brokers, directory, disks, newElectionTimeoutMillis);
+      return new Options(brokers, directory, disks, newElectionTimeoutMillis, peerTls);
     }
   }
 
@@ -116,6 +128,7 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   private void format() throws IOException {
     Files.createDirectories(directory);
+    ClusterSecretFile.makeIfMissing(secretFile());
     for (int id : ids()) {
       Disk disk = options.disks().apply(id);
       if (!DataDirectory.isFormatted(disk, dataDirectory(id))) {
@@ -130,6 +143,11 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   public Path dataDirectory(int id) {
     return directory.resolve("broker-" + id);
+  }
+
+  /** The secret that the brokers share. */
+  public Path secretFile() {
+    return directory.resolve("cluster.secret");
   }
 
   public String clusterId() {
@@ -158,6 +176,8 @@ public final class EmbeddedCluster implements AutoCloseable {
             anyPort,
             dataDirectory(id),
             new TreeMap<>(),
+            secretFile(),
+            options.peerTls().apply(id),
             NetworkConfig.defaults(HEAP_PER_BROKER),
             HEAP_PER_BROKER / 4,
             HEAP_PER_BROKER / 4,

@@ -2,11 +2,14 @@ package io.millrace.broker.net;
 
 import io.millrace.broker.api.Connection;
 import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.raft.transport.PeerTls;
+import io.millrace.broker.raft.transport.PeerTranscript;
 import io.millrace.protocol.message.PeerChannel;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.socket.SocketChannel;
+import io.netty.handler.ssl.SslHandler;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
@@ -57,6 +60,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   private volatile boolean receiving;
   private volatile int unanswered;
   private Set<Runnable> closeActions = new HashSet<>();
+  private PeerTranscript challenge;
 
   /**
    * @param overLimit there are enough connections: answer a client's HELLO with a refusal
@@ -103,6 +107,25 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     if (role == Role.NEW) {
       role = Role.CLIENT;
     }
+  }
+
+  @Override
+  public Set<String> certificateNames() {
+    SslHandler tls = channel.pipeline().get(SslHandler.class);
+    return tls == null ? null : PeerTls.peerNames(tls);
+  }
+
+  @Override
+  public void challengePeer(PeerTranscript newChallenge) {
+    challenge = newChallenge;
+    role = Role.CHALLENGED;
+  }
+
+  @Override
+  public PeerTranscript takeChallenge() {
+    PeerTranscript taken = challenge;
+    challenge = null;
+    return taken;
   }
 
   @Override
@@ -187,7 +210,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
 
   /** Frames before the handshake are small; asked by the decoder for each frame. */
   int maxFrameBytes() {
-    return role == Role.NEW ? NetworkConfig.HANDSHAKE_FRAME_BYTES : config.maxFrameBytes();
+    return role.isAdmitted() ? config.maxFrameBytes() : NetworkConfig.HANDSHAKE_FRAME_BYTES;
   }
 
   /** A request goes to its handler. Peers bound their own windows and are not counted. */
@@ -295,7 +318,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
       return;
     }
     long stallNanos = TimeUnit.MILLISECONDS.toNanos(config.stallMillis());
-    if (role == Role.NEW
+    if (!role.isAdmitted()
         && nowNanos - openedNanos > TimeUnit.MILLISECONDS.toNanos(config.handshakeMillis())) {
       close(CloseReason.HANDSHAKE_TIMEOUT);
     } else if (receiving && !isPaused() && nowNanos - receivingSinceNanos > stallNanos) {

@@ -3,6 +3,7 @@ package io.millrace.broker.net;
 import io.millrace.broker.api.Handlers;
 import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerFaultHandler;
+import io.millrace.broker.raft.transport.PeerTls;
 import io.millrace.protocol.frame.FrameDecoder;
 import io.millrace.protocol.message.Gauge;
 import io.netty.bootstrap.ServerBootstrap;
@@ -56,6 +57,7 @@ public final class NettyServer implements AutoCloseable {
   private final Handlers handlers;
   private final NetworkCounters counters;
   private final NetworkFaults faults;
+  private final PeerTls peerTls;
   private final ByteBufAllocator allocator;
   private final FrameBudget clientInBudget;
   private final FrameBudget peerInBudget;
@@ -72,19 +74,21 @@ public final class NettyServer implements AutoCloseable {
    */
   public NettyServer(
       NetworkConfig config, Handlers handlers, NetworkCounters counters, String name) {
-    this(config, handlers, counters, name, new NetworkFaults());
+    this(config, handlers, counters, name, new NetworkFaults(), null);
   }
 
   /**
    * @param faults in the network to other brokers, that somebody commands
+   * @param peerTls for connections that begin with TLS; null = such a connection is garbage
    */
   public NettyServer(
       NetworkConfig config,
       Handlers handlers,
       NetworkCounters counters,
       String name,
-      NetworkFaults faults) {
-    this(config, handlers, counters, name, faults, ByteBufAllocator.DEFAULT);
+      NetworkFaults faults,
+      PeerTls peerTls) {
+    this(config, handlers, counters, name, faults, peerTls, ByteBufAllocator.DEFAULT);
   }
 
   NettyServer(
@@ -93,7 +97,9 @@ public final class NettyServer implements AutoCloseable {
       NetworkCounters counters,
       String name,
       NetworkFaults faults,
+      PeerTls peerTls,
       ByteBufAllocator allocator) {
+    this.peerTls = peerTls;
     this.allocator = allocator;
     this.config = config;
     this.handlers = handlers;
@@ -245,6 +251,9 @@ public final class NettyServer implements AutoCloseable {
 
   void addHandlers(Channel channel, NettyConnection connection) {
     FrameDecoder decoder = new FrameDecoder(connection::maxFrameBytes);
+    if (peerTls != null) {
+      channel.pipeline().addLast(new TlsDetector(peerTls));
+    }
     channel
         .pipeline()
         .addLast(new InboundGate(connection, decoder, clientInBudget, peerInBudget, counters))

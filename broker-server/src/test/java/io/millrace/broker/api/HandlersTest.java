@@ -11,10 +11,14 @@ import io.millrace.broker.cluster.LeaderMover;
 import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.cluster.ProducerIds;
 import io.millrace.broker.cluster.Uuids;
+import io.millrace.broker.cluster.message.AllocateProducerIds;
 import io.millrace.broker.cluster.message.DeleteTopic;
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
 import io.millrace.broker.cluster.message.ProducerIdBlock;
+import io.millrace.broker.cluster.message.RegisterBroker;
+import io.millrace.broker.cluster.message.ReplicasRemoved;
+import io.millrace.broker.cluster.message.ReplicasStarted;
 import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
@@ -190,6 +194,43 @@ class HandlersTest {
     MetadataCommandResponse response = (MetadataCommandResponse) responder.header;
     assertThat(response.getIndex()).isEqualTo(12);
     assertThat(MetadataResult.parseFrom(response.getResult())).isEqualTo(result);
+  }
+
+  @Test
+  void aBrokerSendsOnlyItsOwnCommands() {
+    connection.acceptPeer(2, io.millrace.protocol.message.PeerChannel.PEER_CONTROL);
+    MetadataCommandHandler handler = new MetadataCommandHandler(metadata, errors);
+    List<MetadataCommand> ofBroker3 =
+        List.of(
+            MetadataCommand.newBuilder()
+                .setRegisterBroker(RegisterBroker.newBuilder().setId(3))
+                .build(),
+            MetadataCommand.newBuilder()
+                .setReplicasStarted(ReplicasStarted.newBuilder().setBroker(3))
+                .build(),
+            MetadataCommand.newBuilder()
+                .setReplicasRemoved(ReplicasRemoved.newBuilder().setBroker(3))
+                .build(),
+            MetadataCommand.newBuilder()
+                .setAllocateProducerIds(AllocateProducerIds.newBuilder().setBroker(3))
+                .build());
+    for (MetadataCommand command : ofBroker3) {
+      assertThatThrownBy(
+              () ->
+                  handle(
+                      handler, MetadataCommandHeader.getDefaultInstance(), command.toByteArray()))
+          .isInstanceOfSatisfying(
+              RequestRefusedException.class,
+              refused -> assertThat(refused.code()).isEqualTo(ErrorCode.REFUSED))
+          .hasMessage("broker 2 sent " + command.getCommandCase() + " of broker 3");
+    }
+    assertThat(metadata.submitted).isNull();
+    MetadataCommand own =
+        MetadataCommand.newBuilder()
+            .setRegisterBroker(RegisterBroker.newBuilder().setId(2))
+            .build();
+    handle(handler, MetadataCommandHeader.getDefaultInstance(), own.toByteArray());
+    assertThat(metadata.submitted).isEqualTo(own);
   }
 
   @Test

@@ -17,7 +17,8 @@ import java.util.function.Supplier;
  */
 final class BrokerPicker {
 
-  private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(1);
+  /** Only passed over while another one can be asked, so a wrong guess costs nothing. */
+  private static final long SILENT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
 
   /** Of five brokers two can be cut off together; among three there is one that knows better. */
   private static final int ENOUGH_TO_ASK = 3;

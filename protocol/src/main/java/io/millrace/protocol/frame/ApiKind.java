@@ -28,6 +28,8 @@ import io.millrace.protocol.message.PeerHelloRequest;
 import io.millrace.protocol.message.PeerHelloResponse;
 import io.millrace.protocol.message.PeerPingRequest;
 import io.millrace.protocol.message.PeerPingResponse;
+import io.millrace.protocol.message.PeerProofRequest;
+import io.millrace.protocol.message.PeerProofResponse;
 import io.millrace.protocol.message.ProduceRequest;
 import io.millrace.protocol.message.ProduceResponse;
 import io.millrace.protocol.message.RaftHeader;
@@ -56,7 +58,8 @@ public enum ApiKind {
   METADATA_COMMAND(102, MetadataCommandHeader.parser(), MetadataCommandResponse.parser()),
   LEADER_ANNOUNCEMENT(103, LeaderAnnouncement.parser(), LeaderAnnouncementResponse.parser()),
   TRANSFER_LEADER(104, TransferLeaderRequest.parser(), TransferLeaderResponse.parser()),
-  PEER_PING(105, PeerPingRequest.parser(), PeerPingResponse.parser());
+  PEER_PING(105, PeerPingRequest.parser(), PeerPingResponse.parser()),
+  PEER_PROOF(110, PeerProofRequest.parser(), PeerProofResponse.parser());
 
   private static final ApiKind[] BY_CODE = new ApiKind[128];
 

@@ -113,7 +113,8 @@ class FramesTest {
             "102 METADATA_COMMAND",
             "103 LEADER_ANNOUNCEMENT",
             "104 TRANSFER_LEADER",
-            "105 PEER_PING");
+            "105 PEER_PING",
+            "110 PEER_PROOF");
     for (ApiKind kind : ApiKind.values()) {
       assertThat(ApiKind.of(kind.code())).isSameAs(kind);
     }

@@ -242,7 +242,7 @@ public final class ClusterCommand implements Runnable {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-      cluster().broker(broker).pause();
+      cluster().pause(broker);
       say("broker " + broker + " paused; let it go on with: millrace cluster resume " + broker);
       return ExitCodes.OK;
     }
@@ -256,7 +256,7 @@ public final class ClusterCommand implements Runnable {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-      cluster().broker(broker).resume();
+      cluster().resume(broker);
       say("broker " + broker + " goes on");
       return ExitCodes.OK;
     }
@@ -285,7 +285,15 @@ public final class ClusterCommand implements Runnable {
         "Exit code 1 when a broker is not reachable or a partition is not healthy."
       })
   static final class Status extends Local {
-    private static final Duration ANSWER_LIMIT = Duration.ofSeconds(2);
+    private static final Duration ANSWER_LIMIT = Duration.ofSeconds(5);
+
+    /** More partitions than this are not looked at one by one. */
+    private static final int MOST_ROWS = 40;
+
+    @Option(
+        names = "--all",
+        description = "A line for each partition, however many; as with --output json and plain")
+    private boolean all;
 
     Status(MillraceCommand root) {
       super(root);
@@ -303,12 +311,37 @@ public final class ClusterCommand implements Runnable {
       } else {
         view = survey.withoutAnswers();
       }
+      boolean forPeople = root.output().form() == Output.Form.table;
       var fields = new LinkedHashMap<String, Object>();
-      fields.put("brokers", view.brokerRows(root.output().form() == Output.Form.table));
-      fields.put("partitions", view.partitionRows());
+      fields.put("brokers", view.brokerRows(forPeople));
+      boolean summary = forPeople && !all && view.partitionCount() > MOST_ROWS;
+      if (summary) {
+        fields.put("topics", view.topicRows());
+        fields.put("partitions", view.unhealthyRows(MOST_ROWS));
+      } else {
+        fields.put("partitions", view.partitionRows());
+      }
       fields.put("networkFaults", view.faultRows());
       root.output().fields(fields);
+      if (summary) {
+        root.output().say(hint(view));
+      }
       return view.healthy() ? ExitCodes.OK : ExitCodes.FAILED;
+    }
+
+    private static String hint(ClusterView view) {
+      int unhealthy = view.unhealthyCount();
+      String shown =
+          unhealthy == 0
+              ? "All are ok"
+              : unhealthy <= MOST_ROWS
+                  ? "Those that are not ok are shown"
+                  : "The first " + MOST_ROWS + " of " + unhealthy + " that are not ok are shown";
+      return "\n"
+          + Words.count(view.partitionCount(), "partition")
+          + ". "
+          + shown
+          + "; each of them: --all, or --output json";
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.millrace.tools.local;
 
+import io.millrace.broker.ClusterSecretFile;
 import io.millrace.tools.CommandFailure;
 import io.millrace.tools.Progress;
 import io.millrace.tools.UsageFailure;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.IntStream;
 
@@ -245,6 +247,7 @@ public final class LocalCluster {
     Map<BrokerProcess, BrokerProcess.Starting> starting = new LinkedHashMap<>();
     try (var lock = lockHome()) {
       LocalCluster current = open(home);
+      requireSecret();
       for (int brokerId : brokerIds) {
         ClusterFile.Member member = current.file.member(brokerId);
         var broker = new BrokerProcess(home, member);
@@ -265,6 +268,27 @@ public final class LocalCluster {
       }
     }
     awaitReady(starting, limit, progress);
+  }
+
+  /**
+   * Makes the brokers' secret when there is none yet. Running brokers have one: a new one would
+   * only keep the others from them.
+   */
+  void requireSecret() throws IOException {
+    Path secret = home.secretFile();
+    if (!Files.exists(secret)) {
+      for (BrokerProcess broker : brokers()) {
+        if (!broker.isGone()) {
+          throw new CommandFailure(
+              secret
+                  + " is missing while broker "
+                  + broker.member().id()
+                  + " runs; put it back, or end all brokers with: millrace cluster down; then"
+                  + " cluster up makes a new one for all");
+        }
+      }
+    }
+    ClusterSecretFile.makeIfMissing(secret);
   }
 
   private void prepare(ClusterFile.Member member) throws IOException {
@@ -294,10 +318,15 @@ public final class LocalCluster {
         "# Written by millrace cluster at each start; changes here do not last.",
         "broker.id=" + member.id(),
         "listen=" + member.address(),
-        "data.dir=" + home.dataDirectory(member.id()).toString().replace("\\", "\\\\"),
+        "data.dir=" + escaped(home.dataDirectory(member.id())),
         "cluster.brokers=" + String.join(",", file.bootstrapEntries()),
+        "cluster.secret.file=" + escaped(home.secretFile()),
         "faults.allowed=" + file.allowFaults(),
         "");
+  }
+
+  private static String escaped(Path path) {
+    return path.toString().replace("\\", "\\\\");
   }
 
   private void awaitReady(
@@ -391,6 +420,44 @@ public final class LocalCluster {
 
   public void kill(int brokerId) throws IOException, InterruptedException {
     broker(brokerId).kill();
+  }
+
+  public void pause(int brokerId) throws IOException, InterruptedException {
+    broker(brokerId).pause();
+  }
+
+  public void resume(int brokerId) throws IOException, InterruptedException {
+    broker(brokerId).resume();
+  }
+
+  /** Stops one broker cleanly: it hands over what it leads, then ends. */
+  public void stop(int brokerId, Duration limit) throws IOException, InterruptedException {
+    BrokerProcess broker = broker(brokerId);
+    broker.terminate();
+    if (!Waits.until(limit, broker::isGone)) {
+      throw new CommandFailure(
+          "broker "
+              + brokerId
+              + " did not stop in "
+              + Words.millis(limit.toMillis())
+              + "; its log: "
+              + home.logFile(brokerId));
+    }
+  }
+
+  /** Undoes kill, pause and stop: a broker that runs is left alone. */
+  public void bringBack(int brokerId, Duration limit, Progress progress)
+      throws IOException, InterruptedException {
+    switch (broker(brokerId).state()) {
+      case GONE -> start(brokerId, limit, progress);
+      case PAUSED -> resume(brokerId);
+      case RUNNING -> {}
+    }
+  }
+
+  /** The process of a broker, empty when there is none. */
+  public Optional<Long> pid(int brokerId) throws IOException {
+    return broker(brokerId).pid();
   }
 
   /**

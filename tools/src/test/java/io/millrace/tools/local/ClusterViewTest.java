@@ -183,4 +183,68 @@ class ClusterViewTest {
             Arrays.asList(0L, null),
             "broker 2 does not answer");
   }
+
+  private static BrokerReport broker(int id, ReplicaStatus.Builder... replicas) {
+    var report = BrokerStatusResponse.newBuilder();
+    for (ReplicaStatus.Builder replica : replicas) {
+      report.addReplicas(replica);
+    }
+    return new BrokerReport(id, "h:" + id, "running", 100L + id, 1L, report.build(), null);
+  }
+
+  @Test
+  void manyPartitionsAreSummedUpByTopic() {
+    var view =
+        new ClusterView(
+            List.of(
+                broker(
+                    1,
+                    replica(ReplicaRole.ROLE_LEADER, 4, 9),
+                    replica(ReplicaRole.ROLE_FOLLOWER, 4, 7).setPartition(1),
+                    replica(ReplicaRole.ROLE_FOLLOWER, 4, 7).setPartition(2)),
+                broker(
+                    2,
+                    replica(ReplicaRole.ROLE_FOLLOWER, 4, 9),
+                    replica(ReplicaRole.ROLE_LEADER, 4, 20).setPartition(1),
+                    replica(ReplicaRole.ROLE_CANDIDATE, 4, 7).setPartition(2))),
+            Map.of(new Group("", 0), Set.of(1)));
+
+    assertThat(view.partitionCount()).isEqualTo(4);
+    assertThat(view.unhealthyCount()).isEqualTo(2);
+    assertThat(view.topicRows().lines())
+        .containsExactly(
+            Arrays.asList("(metadata)", 1, 0, List.of(), null, 1),
+            Arrays.asList("orders", 3, 2, List.of("1:1", "2:1"), 13L, 1));
+    assertThat(view.unhealthyRows(40).lines())
+        .extracting(line -> line.get(0) + "-" + line.get(1))
+        .containsExactly("(metadata)-0", "orders-2");
+    assertThat(view.unhealthyRows(1).lines()).hasSize(1);
+    assertThat(view.partitionRows().lines()).hasSize(4);
+  }
+
+  @Test
+  void inSyncIsTheSameIndexOfTheSameTermEverywhere() {
+    var assigned = Map.of(new Group("orders", 0), Set.of(1, 2));
+    BrokerReport leader = broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9));
+
+    assertThat(
+            new ClusterView(
+                    List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 9))), assigned)
+                .notInSync())
+        .isEmpty();
+    assertThat(
+            new ClusterView(
+                    List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 8))), assigned)
+                .notInSync())
+        .contains("orders-0: broker 2 is at index 8 of term 4, its leader 1 at index 9 of term 4");
+    assertThat(
+            new ClusterView(
+                    List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 3, 9))), assigned)
+                .notInSync())
+        .isPresent();
+    assertThat(new ClusterView(List.of(leader, silent(2)), assigned).notInSync())
+        .contains("broker 2 does not answer");
+    assertThat(new ClusterView(List.of(leader, broker(2)), assigned).notInSync())
+        .contains("orders-0: broker 2 has not started it");
+  }
 }

@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -133,6 +134,33 @@ class LocalClusterTest {
     assertThatThrownBy(() -> LocalCluster.openOrCreate(home, plan(3, 65_534)))
         .isInstanceOf(CommandFailure.class)
         .hasMessageContaining("--base-port 65534 with 3 brokers leaves the ports from 1 to 65535");
+  }
+
+  @Test
+  void theSecretIsMadeOnceAlsoForAClusterThatHadNone() throws IOException {
+    LocalCluster cluster = create(3);
+    assertThat(home.secretFile()).doesNotExist();
+
+    cluster.requireSecret();
+    String text = Files.readString(home.secretFile());
+    cluster.requireSecret();
+
+    assertThat(home.secretFile()).hasContent(text.strip());
+    assertThat(Files.getPosixFilePermissions(home.secretFile()))
+        .containsExactlyInAnyOrder(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
+  }
+
+  @Test
+  void aSecretIsNotReplacedUnderRunningBrokers() throws IOException {
+    LocalCluster cluster = create(3);
+    Files.createDirectories(home.pidFile(2).getParent());
+    new PidFile(home.pidFile(2))
+        .write(ProcessIdentity.of(ProcessHandle.current().pid()).orElseThrow());
+
+    assertThatThrownBy(cluster::requireSecret)
+        .isInstanceOf(CommandFailure.class)
+        .hasMessageContaining(home.secretFile() + " is missing while broker 2 runs; put it back");
+    assertThat(home.secretFile()).doesNotExist();
   }
 
   @Test
