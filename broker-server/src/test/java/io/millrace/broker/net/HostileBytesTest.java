@@ -61,7 +61,7 @@ class HostileBytesTest {
 
   private final NetworkCounters counters = new NetworkCounters();
   private final CountingAllocator allocator = new CountingAllocator();
-  private final PeerRequests raft = new PeerRequests(1, new NetworkFaults(), broker -> {});
+  private final PeerRequests raft = new PeerRequests(1, broker -> {});
   private final AtomicInteger raftMessages = new AtomicInteger();
   private final AtomicInteger peerCalls = new AtomicInteger();
   private final AtomicInteger authenticated = new AtomicInteger();

@@ -804,19 +804,13 @@ class NettyServerTest {
   void theHandshakeOfAnIsolatedBrokerIsSwallowedAndItsConnectionStaysOpen() throws IOException {
     start(config());
     faults.isolateFrom(2);
-    PeerHelloRequest hello =
-        PeerHelloRequest.newBuilder()
-            .setClusterId("shop")
-            .setBrokerId(2)
-            .setMinVersion(1)
-            .setMaxVersion(1)
-            .build();
+    PeerHelloRequest hello = RawClient.peerHelloOf("shop", 2);
     try (RawClient cutOff = new RawClient(address);
         RawClient other = new RawClient(address)) {
       long before = gauge("net.bytes.in");
       cutOff.send(ApiKind.PEER_HELLO, 5, hello);
       await().until(() -> gauge("net.bytes.in") > before);
-      assertThat(other.peerHello("shop", 3).error().getCode()).isZero();
+      assertThat(other.peerHello("shop", 3, SECRET).error().getCode()).isZero();
       faults.heal();
       cutOff.send(ApiKind.PEER_HELLO, 6, hello);
       assertThat(cutOff.read().correlation()).isEqualTo(6);
@@ -831,7 +825,7 @@ class NettyServerTest {
         (request, responder) -> responder.respond(RaftResponseHeader.getDefaultInstance()));
     start(config());
     try (RawClient broker = new RawClient(address)) {
-      broker.peerHello("shop", 2);
+      broker.peerHello("shop", 2, SECRET);
       faults.set(2, new NetworkFaults.Link(Flow.CUT, Flow.SOUND));
       broker.send(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance());
       await().until(() -> counters.requestCount(ApiKind.RAFT) == 1);
@@ -857,8 +851,8 @@ class NettyServerTest {
     faults.set(2, new NetworkFaults.Link(late, late));
     try (RawClient broker = new RawClient(address)) {
       long startNanos = System.nanoTime();
-      broker.peerHello("shop", 2);
-      assertThat(System.nanoTime() - startNanos).isGreaterThanOrEqualTo(40_000_000L);
+      broker.peerHello("shop", 2, SECRET);
+      assertThat(System.nanoTime() - startNanos).isGreaterThanOrEqualTo(80_000_000L); // two round trips
       for (int i = 0; i < 200; i++) {
         broker.send(ApiKind.RAFT, 10 + i, RaftHeader.getDefaultInstance(), new byte[100]);
       }
