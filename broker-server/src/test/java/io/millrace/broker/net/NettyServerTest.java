@@ -804,13 +804,7 @@ class NettyServerTest {
   void theHandshakeOfAnIsolatedBrokerIsSwallowedAndItsConnectionStaysOpen() throws IOException {
     start(config());
     faults.isolateFrom(2);
-    PeerHelloRequest hello =
-        PeerHelloRequest.newBuilder()
-            .setClusterId("shop")
-            .setBrokerId(2)
-            .setMinVersion(1)
-            .setMaxVersion(1)
-            .build();
+    PeerHelloRequest hello = RawClient.peerHelloOf("shop", 2);
     try (RawClient cutOff = new RawClient(address);
         RawClient other = new RawClient(address)) {
       long before = gauge("net.bytes.in");
