@@ -1,6 +1,8 @@
 package io.millrace.tools.local;
 
 import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.FlowFaults;
+import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.ReplicaHealth;
 import io.millrace.protocol.message.ReplicaRole;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -133,6 +135,36 @@ final class ClusterView {
     var rows = new Rows(PARTITION_COLUMNS);
     replicas.forEach((group, held) -> rows.add(partitionRow(group, held)));
     return rows;
+  }
+
+  /** One line per direction that a broker was told to disturb, and which broker does it. */
+  Rows faultRows() {
+    var rows =
+        new Rows(
+            List.of(
+                "broker", "from", "to", "dropped", "latencyMillis", "jitterMillis", "lossPercent"));
+    for (BrokerReport broker : brokers) {
+      if (broker.report() != null) {
+        for (PeerFaults peer : broker.report().getNetworkFaultsList()) {
+          addFault(rows, broker.id(), broker.id(), peer.getBrokerId(), peer.getTo());
+          addFault(rows, broker.id(), peer.getBrokerId(), broker.id(), peer.getFrom());
+        }
+      }
+    }
+    return rows;
+  }
+
+  private static void addFault(Rows rows, int broker, int from, int to, FlowFaults flow) {
+    if (!flow.equals(FlowFaults.getDefaultInstance())) {
+      rows.add(
+          broker,
+          from,
+          to,
+          flow.getDropped(),
+          flow.getLatencyMillis(),
+          flow.getJitterMillis(),
+          flow.getLossPercent());
+    }
   }
 
   /** As {@link #partitionRows}, of those with a problem only. */

@@ -3,6 +3,8 @@ package io.millrace.tools.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.FlowFaults;
+import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.ReplicaHealth;
 import io.millrace.protocol.message.ReplicaRole;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -47,6 +49,41 @@ class ClusterViewTest {
   private static List<Object> only(ClusterView view) {
     assertThat(view.partitionRows().lines()).hasSize(1);
     return view.partitionRows().lines().get(0);
+  }
+
+  @Test
+  void faultsAreShownPerDirectionWithTheBrokerThatMakesThem() {
+    FlowFaults slow = FlowFaults.newBuilder().setLatencyMillis(50).setLossPercent(1.5).build();
+    var report =
+        new BrokerReport(
+            2,
+            "h:2",
+            "running",
+            102L,
+            1L,
+            BrokerStatusResponse.newBuilder()
+                .addNetworkFaults(
+                    PeerFaults.newBuilder()
+                        .setBrokerId(1)
+                        .setTo(FlowFaults.newBuilder().setDropped(true))
+                        .setFrom(slow))
+                .addNetworkFaults(
+                    PeerFaults.newBuilder()
+                        .setBrokerId(3)
+                        .setTo(FlowFaults.getDefaultInstance())
+                        .setFrom(slow))
+                .build(),
+            null);
+    var view = new ClusterView(List.of(silent(1), report), Map.of());
+
+    assertThat(view.faultRows().columns())
+        .containsExactly(
+            "broker", "from", "to", "dropped", "latencyMillis", "jitterMillis", "lossPercent");
+    assertThat(view.faultRows().lines())
+        .containsExactly(
+            List.of(2, 2, 1, true, 0, 0, 0.0),
+            List.of(2, 1, 2, false, 50, 0, 1.5),
+            List.of(2, 3, 2, false, 50, 0, 1.5));
   }
 
   @Test

@@ -66,6 +66,7 @@ public final class PeerNetwork implements AutoCloseable {
   private final LocalIdentity identity;
   private final AddressBook addresses;
   private final PeerCheck check;
+  private final PeerCredentials credentials;
   private final EventLoopGroup eventLoops;
   private final HashedWheelTimer timer;
   private final int maxFrameBytes;
@@ -85,6 +86,7 @@ public final class PeerNetwork implements AutoCloseable {
       LocalIdentity identity,
       AddressBook addresses,
       PeerCheck check,
+      PeerCredentials credentials,
       EventLoopGroup eventLoops,
       HashedWheelTimer timer,
       NetworkFaults faults,
@@ -92,6 +94,7 @@ public final class PeerNetwork implements AutoCloseable {
     this.identity = identity;
     this.addresses = addresses;
     this.check = check;
+    this.credentials = credentials;
     this.eventLoops = eventLoops;
     this.timer = timer;
     this.faults = faults;
@@ -104,6 +107,11 @@ public final class PeerNetwork implements AutoCloseable {
 
   public NetworkFaults faults() {
     return faults;
+  }
+
+  /** True if this broker keeps connections to that one, up or not. */
+  public boolean hasPeer(int brokerId) {
+    return peers.containsKey(brokerId);
   }
 
   /** Starts to keep connections to a broker; idempotent, ignored for this broker itself. */
@@ -129,6 +137,7 @@ public final class PeerNetwork implements AutoCloseable {
         channel,
         addresses,
         check,
+        credentials,
         eventLoops.next(),
         timer,
         faults,

@@ -16,6 +16,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,16 +42,15 @@ public final class PeerRequests implements AutoCloseable {
 
   private static final int THREADS = 4;
 
-  private final NetworkFaults faults;
   private final IntConsumer heard;
   private final ExecutorService pool;
   private final Map<String, GroupInbox> inboxes = new ConcurrentHashMap<>();
+  private final LongAdder parsed = new LongAdder();
 
   /**
    * @param heard told of every broker from which a request comes
    */
-  public PeerRequests(int brokerId, NetworkFaults faults, IntConsumer heard) {
-    this.faults = faults;
+  public PeerRequests(int brokerId, IntConsumer heard) {
     this.heard = heard;
     AtomicInteger count = new AtomicInteger();
     ThreadPoolExecutor executor =
@@ -90,10 +90,6 @@ public final class PeerRequests implements AutoCloseable {
    * @param sender broker id that the connection was authenticated as
    */
   public void handle(int sender, RaftHeader header, ByteBuf payload, Responder responder) {
-    if (faults.drops(sender)) {
-      payload.release();
-      return;
-    }
     heard.accept(sender);
     RaftMessageType type = RaftMessageType.of(header.getType());
     if (type == null || type.code() >= RaftMessageType.REQUEST_VOTE_RESPONSE.code()) {
@@ -115,6 +111,11 @@ public final class PeerRequests implements AutoCloseable {
     inbox.execute(() -> parseAndHandle(inbox.handler(), sender, type, payload, responder));
   }
 
+  /** Raft messages that were parsed since the start, readable or not. */
+  public long parsedCount() {
+    return parsed.sum();
+  }
+
   private void parseAndHandle(
       RaftMessageHandler handler,
       int sender,
@@ -132,6 +133,7 @@ public final class PeerRequests implements AutoCloseable {
           }
         };
     try {
+      parsed.increment();
       Message request = RaftMessages.decode(type, payload);
       // The handler copies every entry before it returns, so the payload can go then.
       handler.handle(sender, request, response -> respond(once, response));
