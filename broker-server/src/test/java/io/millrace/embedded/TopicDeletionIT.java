@@ -49,7 +49,9 @@ class TopicDeletionIT {
   void noConnectionIsLostWhenManyGroupsStop() throws Exception {
     try (MillraceClient client = MillraceClient.connect(new ClientConfig(cluster.bootstrap()))) {
       cluster.await(
-          "all brokers connected", WAIT_MILLIS, () -> accepted(client) >= LINKS + cluster.ids().size());
+          "all brokers connected",
+          WAIT_MILLIS,
+          () -> accepted(client) >= LINKS + cluster.ids().size());
       long before = accepted(client);
 
       for (int round = 0; round < 2; round++) {

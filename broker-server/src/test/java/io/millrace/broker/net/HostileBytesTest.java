@@ -100,7 +100,13 @@ class HostileBytesTest {
     raft.add(GROUP, (sender, message, responder) -> raftMessages.incrementAndGet());
     server =
         new NettyServer(
-            config, new Handlers(handlers), counters, "hostile", new NetworkFaults(), null, allocator);
+            config,
+            new Handlers(handlers),
+            counters,
+            "hostile",
+            new NetworkFaults(),
+            null,
+            allocator);
     address = server.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
   }
 

@@ -110,7 +110,8 @@ class PeerTlsTest {
                         throw new java.io.UncheckedIOException(failed);
                       }
                     })));
-    server = new NettyServer(config, handlers, counters, "tls", new NetworkFaults(), tls, allocator);
+    server =
+        new NettyServer(config, handlers, counters, "tls", new NetworkFaults(), tls, allocator);
     address = server.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
   }
 

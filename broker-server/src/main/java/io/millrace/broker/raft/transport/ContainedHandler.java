@@ -6,13 +6,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps what a handler throws away from the connection, which serves all groups: thrown on, it would
- * end the connection when an answer comes, and when the connection is lost it would end the loop
- * that fails the other requests and opens the next connection.
+ * Keeps what a handler throws away from the connection, which serves all groups: thrown on, it
+ * would end the connection when an answer comes, and when the connection is lost it would end the
+ * loop that fails the other requests and opens the next connection.
  *
- * <p>One handler throws in ordinary life: the group that asked was stopped, for instance because its
- * topic was deleted, and the executor that should take the answer is shut down. Nobody waits for
- * that answer any more.
+ * <p>One handler throws in ordinary life: the group that asked was stopped, for instance because
+ * its topic was deleted, and the executor that should take the answer is shut down. Nobody waits
+ * for that answer any more.
  *
  * <p>Errors: anything else that a handler throws is a fault, logged here.
  */
