@@ -170,7 +170,7 @@ final class PeerConnection {
       throw PeerRequestException.notSent(
           inFlight.size() + " requests to broker " + brokerId + " are unanswered already");
     }
-    write(target, kind, header, payload, timeoutNanos, handler);
+    write(target, kind, header, payload, timeoutNanos, new ContainedHandler(brokerId, handler));
   }
 
   private void write(
