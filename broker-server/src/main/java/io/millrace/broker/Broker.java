@@ -158,7 +158,6 @@ public final class Broker implements AutoCloseable {
     addresses = new BrokerAddresses(config.clusterBrokers());
 
     NetworkFaults faults = new NetworkFaults();
-    peerRequests = new PeerRequests(id, faults);
     peerLoops =
         new MultiThreadIoEventLoopGroup(
             config.network().peerThreads(),
@@ -174,6 +173,7 @@ public final class Broker implements AutoCloseable {
             timer,
             faults,
             config.network().maxFrameBytes());
+    peerRequests = new PeerRequests(id, faults, peerLoops, network.lateAnswers());
     replicas =
         new Replicas(
             new RaftContext(
