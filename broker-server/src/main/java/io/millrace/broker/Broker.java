@@ -28,6 +28,7 @@ import io.millrace.broker.raft.JRaftRuntime;
 import io.millrace.broker.raft.RaftContext;
 import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.storage.VotesJournal;
+import io.millrace.broker.raft.transport.FailureDetector;
 import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerNetwork;
 import io.millrace.broker.raft.transport.PeerRequests;
@@ -111,6 +112,7 @@ public final class Broker implements AutoCloseable {
   private final FetchCoordinator fetches;
   private final PartitionEnvironment environment;
   private final StatusReport status;
+  private FailureDetector detector;
   private volatile InetSocketAddress advertised;
   private volatile boolean stopped;
 
@@ -173,7 +175,7 @@ public final class Broker implements AutoCloseable {
             timer,
             faults,
             config.network().maxFrameBytes());
-    peerRequests = new PeerRequests(id, faults, peerLoops, network.lateAnswers());
+    peerRequests = new PeerRequests(id, faults, network::heard, peerLoops, network.lateAnswers());
     replicas =
         new Replicas(
             new RaftContext(
@@ -277,6 +279,21 @@ public final class Broker implements AutoCloseable {
     }
     metadataGroup.addListener(this::metadataChanged);
     network.addConnectListener(announcer::peerConnected);
+    detector =
+        FailureDetector.start(
+            network,
+            timer,
+            new FailureDetector.Listener() {
+              @Override
+              public void down(int brokerId, String reason) {
+                replicas.brokerDown(brokerId);
+              }
+
+              @Override
+              public void up(int brokerId) {
+                replicas.brokerUp(brokerId);
+              }
+            });
     directory.bootstrapVoters().forEach(network::addPeer);
     config.clusterBrokers().keySet().forEach(network::addPeer);
     if (directory.bootstrapVoters().contains(identity.id())) {
@@ -441,6 +458,9 @@ public final class Broker implements AutoCloseable {
   }
 
   private void stopParts() {
+    if (detector != null) {
+      detector.close();
+    }
     reconcilerThread.close();
     announcer.close();
     replicas.close();

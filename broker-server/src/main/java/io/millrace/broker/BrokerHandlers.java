@@ -14,6 +14,7 @@ import io.millrace.broker.api.MetadataCommandHandler;
 import io.millrace.broker.api.MetadataHandler;
 import io.millrace.broker.api.PeerAuthenticator;
 import io.millrace.broker.api.PeerHelloHandler;
+import io.millrace.broker.api.PeerPingHandler;
 import io.millrace.broker.api.ProduceHandler;
 import io.millrace.broker.api.RaftHandler;
 import io.millrace.broker.api.RequestLimits;
@@ -75,6 +76,7 @@ record BrokerHandlers(
             new DeleteTopicHandler(metadata, errors),
             new BrokerStatusHandler(self, Broker.VERSION, status, readers, errors),
             new PeerHelloHandler(self, authenticator()),
+            new PeerPingHandler(),
             new RaftHandler(peerRequests),
             new MetadataCommandHandler(metadata, errors),
             new LeaderAnnouncementHandler(leaders),

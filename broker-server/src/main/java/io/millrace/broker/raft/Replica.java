@@ -461,7 +461,35 @@ public final class Replica implements RaftGroup {
     return false;
   }
 
+  /**
+   * Shortens the election timeout until {@link #unhurryElection}. Takes the node's lock.
+   *
+   * @param timeoutMillis silence of the leader after which this replica grants a pre-vote
+   * @param firstTryMillis when it asks for one itself, and again after each such time
+   */
+  void hurryElection(int timeoutMillis, int firstTryMillis) {
+    node.getRaftOptions().setMaxElectionDelayMs(NodeOptionsFactory.HURRIED_ELECTION_DELAY_MILLIS);
+    node.resetElectionTimeoutMs(firstTryMillis);
+    // JRaft has one value for both. Whoever reads it holds the lock, which the last line releases.
+    node.getOptions().setElectionTimeoutMs(timeoutMillis);
+    node.isLeader(true);
+  }
+
+  void unhurryElection() {
+    node.getRaftOptions().setMaxElectionDelayMs(NodeOptionsFactory.MAX_ELECTION_DELAY_MILLIS);
+    node.resetElectionTimeoutMs(context.settings().electionTimeoutMillis());
+  }
+
   // --------------------------------------------------------------------------------------- status
+
+  /** Knows no leader and is none. */
+  boolean isLeaderless() {
+    return leader == 0 && !isLeader();
+  }
+
+  int brokerId() {
+    return PeerIds.brokerOf(self());
+  }
 
   public ReplicaSpec spec() {
     return spec;

@@ -7,9 +7,11 @@ import io.millrace.broker.raft.message.StoredHealth;
 import io.millrace.broker.raft.storage.GroupState;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
@@ -74,11 +76,14 @@ public final class Replicas implements AutoCloseable {
   private final Map<String, Slot> slots = new ConcurrentHashMap<>();
   private final ScheduledExecutorService lifecycle;
   private final ScheduledExecutorService syncer;
+  private final FastElections fastElections;
   private volatile boolean closed;
 
   public Replicas(RaftContext context) {
     this.context = context;
     this.lifecycle = executor("replicas-" + context.brokerId() + "-", THREADS);
+    this.fastElections =
+        new FastElections(this::allRunning, executor("elections-" + context.brokerId() + "-", 1));
     this.syncer = executor("log-sync-" + context.brokerId() + "-", 1);
     syncer.scheduleWithFixedDelay(
         this::syncIntervalLogs, SYNC_TICK_MILLIS, SYNC_TICK_MILLIS, TimeUnit.MILLISECONDS);
@@ -157,6 +162,7 @@ public final class Replicas implements AutoCloseable {
             Replica.start(
                 context, slot.spec, slot.factory, slot.failedAbove, f -> replicaFailed(slot, f));
         slot.state = SlotState.RUNNING;
+        fastElections.started(slot.replica);
         slot.reason = "";
         slot.failedAbove = null;
         slot.unsynced = false;
@@ -304,6 +310,26 @@ public final class Replicas implements AutoCloseable {
     }
   }
 
+  // ------------------------------------------------------------------------------------ elections
+
+  /** A broker seems dead: the groups that it led elect early. */
+  public void brokerDown(int brokerId) {
+    if (!closed) {
+      fastElections.leaderDown(brokerId);
+    }
+  }
+
+  /** It was not, or is back. */
+  public void brokerUp(int brokerId) {
+    if (!closed) {
+      fastElections.leaderUp(brokerId);
+    }
+  }
+
+  private Collection<Replica> allRunning() {
+    return slots.values().stream().map(slot -> slot.replica).filter(Objects::nonNull).toList();
+  }
+
   // --------------------------------------------------------------------------------------- status
 
   /** The running replica of a group, or null. */
@@ -350,6 +376,7 @@ public final class Replicas implements AutoCloseable {
   public void close() {
     closed = true;
     syncer.shutdown();
+    fastElections.close();
     List<CompletableFuture<Void>> stops = new ArrayList<>();
     for (Slot slot : slots.values()) {
       stops.add(CompletableFuture.runAsync(() -> stopNow(slot), lifecycle));

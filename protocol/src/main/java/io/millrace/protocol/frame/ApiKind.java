@@ -24,6 +24,8 @@ import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
 import io.millrace.protocol.message.PeerHelloRequest;
 import io.millrace.protocol.message.PeerHelloResponse;
+import io.millrace.protocol.message.PeerPingRequest;
+import io.millrace.protocol.message.PeerPingResponse;
 import io.millrace.protocol.message.ProduceRequest;
 import io.millrace.protocol.message.ProduceResponse;
 import io.millrace.protocol.message.RaftHeader;
@@ -50,7 +52,8 @@ public enum ApiKind {
   RAFT(101, RaftHeader.parser(), RaftResponseHeader.parser()),
   METADATA_COMMAND(102, MetadataCommandHeader.parser(), MetadataCommandResponse.parser()),
   LEADER_ANNOUNCEMENT(103, LeaderAnnouncement.parser(), LeaderAnnouncementResponse.parser()),
-  TRANSFER_LEADER(104, TransferLeaderRequest.parser(), TransferLeaderResponse.parser());
+  TRANSFER_LEADER(104, TransferLeaderRequest.parser(), TransferLeaderResponse.parser()),
+  PEER_PING(105, PeerPingRequest.parser(), PeerPingResponse.parser());
 
   private static final ApiKind[] BY_CODE = new ApiKind[128];
 

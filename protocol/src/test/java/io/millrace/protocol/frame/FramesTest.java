@@ -111,11 +111,12 @@ class FramesTest {
             "101 RAFT",
             "102 METADATA_COMMAND",
             "103 LEADER_ANNOUNCEMENT",
-            "104 TRANSFER_LEADER");
+            "104 TRANSFER_LEADER",
+            "105 PEER_PING");
     for (ApiKind kind : ApiKind.values()) {
       assertThat(ApiKind.of(kind.code())).isSameAs(kind);
     }
-    assertThat(List.of(-1, 0, 10, 99, 105, 127, 128, 65535))
+    assertThat(List.of(-1, 0, 10, 99, 106, 127, 128, 65535))
         .allSatisfy(code -> assertThat(ApiKind.of(code)).isNull());
   }
 

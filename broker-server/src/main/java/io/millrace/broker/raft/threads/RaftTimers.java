@@ -24,8 +24,8 @@ public final class RaftTimers implements RaftTimerFactory {
 
   private static final Logger LOG = LoggerFactory.getLogger(RaftTimers.class);
 
-  /** Coarse against heartbeats of hundreds of milliseconds, fine against an election's 300. */
-  private static final long TICK_MILLIS = 20;
+  /** And so 20 for heartbeats and leases; elections that are hurried are staggered more finely. */
+  private static final long TICK_MILLIS = 5;
 
   private static final TickTimer TICKS =
       new TickTimer("raft-ticks", TICK_MILLIS, RaftPools.timers());

@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A timer for many tasks that need no precision: delays are rounded up to ticks, so that the
- * heartbeats and election timers of hundreds of groups fall due together and cost one wake-up; with
- * nothing to do in a tick nobody wakes.
+ * A timer for many tasks that need no precision: they start at ticks, long delays at every fourth
+ * only, so that the heartbeats and election timers of hundreds of groups fall due together and cost
+ * one wake-up; with nothing to do in a tick nobody wakes.
  *
  * <p>Owns: the tasks that wait, and one daemon thread, started with the first task, which lives as
  * long as the JVM.
@@ -30,6 +30,11 @@ import org.slf4j.LoggerFactory;
 final class TickTimer {
 
   private static final Logger LOG = LoggerFactory.getLogger(TickTimer.class);
+
+  /** Delays from here on are rounded up to whole {@link #LONG_TICKS}. */
+  static final long LONG_DELAY_MILLIS = 200;
+
+  static final int LONG_TICKS = 4;
 
   /** Tasks of a tick that share a run on the pool. */
   static final int TASKS_PER_RUN = 8;
@@ -53,7 +58,9 @@ final class TickTimer {
   Task schedule(Runnable action, long delay, TimeUnit unit) {
     long dueNanos = System.nanoTime() - beginning + Math.max(0, unit.toNanos(delay));
     Task task = new Task(action, dueNanos);
-    long tick = (dueNanos + tickNanos - 1) / tickNanos;
+    int ticks = unit.toMillis(delay) >= LONG_DELAY_MILLIS ? LONG_TICKS : 1;
+    long grain = ticks * tickNanos;
+    long tick = (dueNanos + grain - 1) / grain * ticks;
     lock.lock();
     try {
       if (!started) {

@@ -17,18 +17,19 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ConnectTimeoutException;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.handler.flush.FlushConsolidationHandler;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.Timeout;
+import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.IntConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -53,6 +54,17 @@ final class PeerConnection {
   /** Requests are small or bounded by the replicators' window; this only stops a runaway. */
   private static final int MAX_IN_FLIGHT = 65_536;
 
+  /** What the owner wants to know; called on the event loop, must not block. */
+  interface Events {
+    void ready();
+
+    /** Nobody listens at the address: the other process is not there. */
+    void refused();
+
+    /** A response came. */
+    void heard();
+  }
+
   private enum State {
     DISCONNECTED,
     CONNECTING,
@@ -70,7 +82,7 @@ final class PeerConnection {
   private final HashedWheelTimer timer;
   private final NetworkFaults faults;
   private final int maxFrameBytes;
-  private final IntConsumer onReady;
+  private final Events events;
   private final AtomicInteger correlations = new AtomicInteger();
   private final Map<Integer, InFlight> inFlight = new ConcurrentHashMap<>();
   private volatile State state = State.DISCONNECTED;
@@ -97,7 +109,7 @@ final class PeerConnection {
       HashedWheelTimer timer,
       NetworkFaults faults,
       int maxFrameBytes,
-      IntConsumer onReady) {
+      Events events) {
     this.identity = identity;
     this.brokerId = brokerId;
     this.kindOfChannel = kindOfChannel;
@@ -107,7 +119,7 @@ final class PeerConnection {
     this.timer = timer;
     this.faults = faults;
     this.maxFrameBytes = maxFrameBytes;
-    this.onReady = onReady;
+    this.events = events;
   }
 
   void start() {
@@ -259,6 +271,9 @@ final class PeerConnection {
             (ChannelFuture connected) -> {
               if (!connected.isSuccess()) {
                 transitionTo(State.DISCONNECTED, "connect failed");
+                if (isRefusal(connected.cause())) {
+                  events.refused();
+                }
                 retryLater(String.valueOf(connected.cause().getMessage()));
               } else if (state == State.CLOSED) {
                 connected.channel().close();
@@ -266,6 +281,11 @@ final class PeerConnection {
                 handshake(connected.channel());
               }
             });
+  }
+
+  /** A connect that times out is a ConnectException as well, and says less. */
+  private static boolean isRefusal(Throwable cause) {
+    return cause instanceof ConnectException && !(cause instanceof ConnectTimeoutException);
   }
 
   private void handshake(Channel opened) {
@@ -335,7 +355,7 @@ final class PeerConnection {
     if (kindOfChannel == PeerChannel.PEER_CONTROL) {
       LOG.info("connected to broker {} at {}", brokerId, opened.remoteAddress());
     }
-    onReady.accept(brokerId);
+    events.ready();
   }
 
   private void disconnected(Channel gone) {
@@ -392,6 +412,7 @@ final class PeerConnection {
         frame.release();
         return;
       }
+      events.heard();
       InFlight request = inFlight.remove(frame.correlation());
       if (request == null) {
         frame.release(); // It timed out meanwhile.

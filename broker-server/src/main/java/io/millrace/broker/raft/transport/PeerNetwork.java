@@ -85,6 +85,7 @@ public final class PeerNetwork implements AutoCloseable {
   private final List<IntConsumer> connectListeners = new CopyOnWriteArrayList<>();
   private final NetworkFaults faults;
   private final LateAnswers lateAnswers = new LateAnswersByControl();
+  private volatile FailureDetector detector;
   private volatile boolean closed;
 
   private record Peer(PeerConnection control, PeerConnection data, HeartbeatSender heartbeats) {
@@ -155,12 +156,47 @@ public final class PeerNetwork implements AutoCloseable {
         timer,
         faults,
         maxFrameBytes,
-        this::connected);
+        new PeerConnection.Events() {
+          @Override
+          public void ready() {
+            connected(brokerId, channel);
+          }
+
+          @Override
+          public void refused() {
+            FailureDetector watching = detector;
+            if (watching != null && channel == PeerChannel.PEER_CONTROL) {
+              watching.refused(brokerId);
+            }
+          }
+
+          @Override
+          public void heard() {
+            PeerNetwork.this.heard(brokerId);
+          }
+        });
   }
 
-  private void connected(int brokerId) {
+  private void connected(int brokerId, PeerChannel channel) {
+    FailureDetector watching = detector;
+    if (watching != null && channel == PeerChannel.PEER_CONTROL) {
+      watching.connected(brokerId);
+    }
     if (isConnected(brokerId)) {
       connectListeners.forEach(listener -> listener.accept(brokerId));
+    }
+  }
+
+  /** Tells the detector of what happens on the connections from now on. */
+  void watch(FailureDetector newDetector) {
+    detector = newDetector;
+  }
+
+  /** A request or a response of this broker came, on whichever connection. */
+  public void heard(int brokerId) {
+    FailureDetector watching = detector;
+    if (watching != null) {
+      watching.heard(brokerId);
     }
   }
 

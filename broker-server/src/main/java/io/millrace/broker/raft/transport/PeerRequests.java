@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,20 +45,24 @@ public final class PeerRequests implements AutoCloseable {
   private static final long CLOSE_MILLIS = 2000;
 
   private final NetworkFaults faults;
+  private final IntConsumer heard;
   private final WorkerPool pool;
   private final Map<String, GroupInbox> inboxes = new ConcurrentHashMap<>();
   private final HeartbeatReceiver heartbeats;
   private final LateAnswers late;
 
   /**
+   * @param heard told of every broker from which a request comes
    * @param clock runs short actions after a few milliseconds
    */
   public PeerRequests(
       int brokerId,
       NetworkFaults faults,
+      IntConsumer heard,
       ScheduledExecutorService clock,
       LateAnswers late) {
     this.faults = faults;
+    this.heard = heard;
     // What waits is bounded by the senders' windows: the in-flight limit per group and sender.
     this.pool = new WorkerPool("raft-in-" + brokerId, MAX_THREADS);
     this.heartbeats = new HeartbeatReceiver(inboxes::get, pool, clock, late);
@@ -87,6 +92,7 @@ public final class PeerRequests implements AutoCloseable {
       payload.release();
       return;
     }
+    heard.accept(sender);
     if (header.getType() == HeartbeatBatch.REQUESTS) {
       handleHeartbeats(sender, payload, responder);
       return;

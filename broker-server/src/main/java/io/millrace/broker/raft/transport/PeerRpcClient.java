@@ -10,6 +10,7 @@ import com.alipay.sofa.jraft.rpc.RpcClient;
 import com.alipay.sofa.jraft.rpc.RpcRequests.AppendEntriesRequest;
 import com.alipay.sofa.jraft.rpc.RpcRequests.ErrorResponse;
 import com.alipay.sofa.jraft.rpc.RpcRequests.PingRequest;
+import com.alipay.sofa.jraft.rpc.RpcRequests.RequestVoteRequest;
 import com.alipay.sofa.jraft.util.Endpoint;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
@@ -40,6 +41,9 @@ import java.util.concurrent.TimeoutException;
 final class PeerRpcClient implements RpcClient {
 
   private static final Executor DIRECT = Runnable::run;
+
+  /** JRaft takes the election timeout, which a hurried election makes too short for an fsync. */
+  private static final long MIN_VOTE_TIMEOUT_MILLIS = 1000;
 
   private PeerNetwork network;
   private GroupNodeOptions group;
@@ -168,7 +172,9 @@ final class PeerRpcClient implements RpcClient {
         ApiKind.RAFT,
         header,
         payload,
-        timeoutMs,
+        request instanceof RequestVoteRequest
+            ? Math.max(timeoutMs, MIN_VOTE_TIMEOUT_MILLIS)
+            : timeoutMs,
         new Answer(callback));
   }
 

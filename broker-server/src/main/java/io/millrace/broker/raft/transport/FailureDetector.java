@@ -1,0 +1,216 @@
+package io.millrace.broker.raft.transport;
+
+import io.millrace.protocol.frame.ApiKind;
+import io.millrace.protocol.frame.Frame;
+import io.millrace.protocol.message.PeerChannel;
+import io.millrace.protocol.message.PeerPingRequest;
+import io.netty.util.HashedWheelTimer;
+import io.netty.util.Timeout;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Says when another broker seems dead, once per broker instead of once per group. It only hurries
+ * elections that Raft still decides, so a wrong guess costs a change of leader at most.
+ *
+ * <p>A broker is down when its address refuses a new connection after the old one was lost (its
+ * process ended), or when nothing came from it for {@link #SILENCE_MILLIS} (its host or its process
+ * hangs). A broker that was never connected is not down: nobody waits for it. After a pause of this
+ * very process everybody seems silent; the detector sees the late tick and starts to count anew.
+ *
+ * <p>Owns: the pings on the control connections. Threads: {@link #heard}, {@link #connected} and
+ * {@link #refused} from any thread, never blocking; the listener is called by the event loops and
+ * the timer, in turn for one broker, and must not block either.
+ */
+public final class FailureDetector implements AutoCloseable {
+
+  /** Told of each change, once. */
+  public interface Listener {
+    void down(int brokerId, String reason);
+
+    /** It answers, for the first time or again. */
+    void up(int brokerId);
+  }
+
+  /** Sends a ping; {@link PeerNetwork} but for tests. */
+  interface Pinger {
+    /** False if the broker is not connected. Whatever answers calls {@link #heard}. */
+    boolean ping(int brokerId);
+  }
+
+  static final long PING_INTERVAL_MILLIS = 100;
+  static final long SILENCE_MILLIS = 800;
+
+  /** A tick that comes this late says more about this process than about the others. */
+  static final long OWN_PAUSE_MILLIS = 400;
+
+  private static final Logger LOG = LoggerFactory.getLogger(FailureDetector.class);
+
+  private enum State {
+    NEVER_SEEN,
+    UP,
+    DOWN
+  }
+
+  private static final class Peer {
+    State state = State.NEVER_SEEN; // Guarded by the peer, as is the next.
+    long downNanos;
+    volatile long heardNanos;
+  }
+
+  private final Pinger pinger;
+  private final LongSupplier nanoClock;
+  private final Listener listener;
+  private final Map<Integer, Peer> peers = new ConcurrentHashMap<>();
+  private long lastTickNanos;
+  private volatile boolean closed;
+  private volatile Timeout next;
+
+  FailureDetector(Pinger pinger, LongSupplier nanoClock, Listener listener) {
+    this.pinger = pinger;
+    this.nanoClock = nanoClock;
+    this.listener = listener;
+    this.lastTickNanos = nanoClock.getAsLong();
+  }
+
+  /** Watches the peers of a network until it is closed. */
+  public static FailureDetector start(
+      PeerNetwork network, HashedWheelTimer timer, Listener listener) {
+    FailureDetector detector =
+        new FailureDetector(new NetworkPinger(network), System::nanoTime, listener);
+    network.watch(detector);
+    detector.schedule(timer);
+    return detector;
+  }
+
+  private void schedule(HashedWheelTimer timer) {
+    next =
+        timer.newTimeout(
+            t -> {
+              if (!closed) {
+                tick();
+                schedule(timer);
+              }
+            },
+            PING_INTERVAL_MILLIS,
+            TimeUnit.MILLISECONDS);
+  }
+
+  /** Something came from this broker. */
+  void heard(int brokerId) {
+    Peer peer = peers.computeIfAbsent(brokerId, id -> new Peer());
+    peer.heardNanos = nanoClock.getAsLong();
+  }
+
+  /** The control connection is up, the identity checked. */
+  void connected(int brokerId) {
+    heard(brokerId);
+    Peer peer = peers.get(brokerId);
+    synchronized (peer) {
+      become(brokerId, peer, State.UP, "");
+    }
+  }
+
+  /** The control connection was lost and its address takes no new one. */
+  void refused(int brokerId) {
+    Peer peer = peers.get(brokerId);
+    if (peer != null) {
+      synchronized (peer) {
+        become(brokerId, peer, State.DOWN, "its address refuses connections");
+      }
+    }
+  }
+
+  /** Called every {@link #PING_INTERVAL_MILLIS}, by one thread. */
+  void tick() {
+    long now = nanoClock.getAsLong();
+    boolean paused = now - lastTickNanos > TimeUnit.MILLISECONDS.toNanos(OWN_PAUSE_MILLIS);
+    lastTickNanos = now;
+    peers.forEach(
+        (brokerId, peer) -> {
+          pinger.ping(brokerId);
+          judge(brokerId, peer, now, paused);
+        });
+  }
+
+  private void judge(int brokerId, Peer peer, long now, boolean paused) {
+    synchronized (peer) {
+      if (peer.state == State.DOWN) {
+        if (peer.heardNanos - peer.downNanos > 0) {
+          become(brokerId, peer, State.UP, "");
+        }
+        return;
+      }
+      if (paused) {
+        peer.heardNanos = now;
+      }
+      long silence = TimeUnit.NANOSECONDS.toMillis(now - peer.heardNanos);
+      if (silence >= SILENCE_MILLIS) {
+        become(brokerId, peer, State.DOWN, "nothing came from it for " + silence + " ms");
+      } else {
+        become(brokerId, peer, State.UP, "");
+      }
+    }
+  }
+
+  private void become(int brokerId, Peer peer, State wanted, String reason) {
+    if (closed || peer.state == wanted) {
+      return;
+    }
+    peer.state = wanted;
+    if (wanted == State.DOWN) {
+      peer.downNanos = nanoClock.getAsLong();
+      LOG.warn("broker {} seems down: {}", brokerId, reason);
+      listener.down(brokerId, reason);
+    } else {
+      LOG.info("broker {} is up", brokerId);
+      listener.up(brokerId);
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    Timeout timeout = next;
+    if (timeout != null) {
+      timeout.cancel();
+    }
+  }
+
+  private record NetworkPinger(PeerNetwork network) implements Pinger {
+
+    private static final PeerNetwork.ResponseHandler IGNORED =
+        new PeerNetwork.ResponseHandler() {
+          @Override
+          public void onResponse(Frame frame) {
+            frame.release(); // The connection has told that something came.
+          }
+
+          @Override
+          public void onFailure(PeerRequestException failure) {
+            // Silence is what counts.
+          }
+        };
+
+    @Override
+    public boolean ping(int brokerId) {
+      try {
+        network.request(
+            brokerId,
+            PeerChannel.PEER_CONTROL,
+            ApiKind.PEER_PING,
+            PeerPingRequest.getDefaultInstance(),
+            null,
+            SILENCE_MILLIS,
+            IGNORED);
+        return true;
+      } catch (PeerRequestException notConnected) {
+        return false;
+      }
+    }
+  }
+}

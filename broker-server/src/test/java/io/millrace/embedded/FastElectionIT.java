@@ -1,0 +1,123 @@
+package io.millrace.embedded;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.millrace.client.ClientConfig;
+import io.millrace.client.MillraceClient;
+import io.millrace.client.Producer;
+import io.millrace.client.ProducerConfig;
+import io.millrace.client.ProducerRecord;
+import io.millrace.client.Receipt;
+import io.millrace.client.TopicSpec;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Elections that need not wait for the election timeout, which is half a minute here. */
+@Timeout(180)
+class FastElectionIT {
+
+  private static final String TOPIC = "ledger";
+  private static final int ELECTION_TIMEOUT_MILLIS = 30_000;
+
+  /** Far below the election timeout, far above what a slow machine needs. */
+  private static final long WAIT_MILLIS = 20_000;
+
+  @TempDir Path directory;
+
+  private EmbeddedCluster cluster;
+
+  @BeforeEach
+  void start() throws Exception {
+    cluster =
+        EmbeddedCluster.start(
+            EmbeddedCluster.Options.of(3)
+                .withDirectory(directory)
+                .withElectionTimeoutMillis(ELECTION_TIMEOUT_MILLIS));
+    cluster.awaitMetadataLeader(WAIT_MILLIS);
+    try (MillraceClient client = connect()) {
+      client.admin().createTopic(TopicSpec.of(TOPIC, 1, 3)).get(20, TimeUnit.SECONDS);
+    }
+  }
+
+  @AfterEach
+  void stop() throws IOException {
+    cluster.close();
+  }
+
+  @Test
+  void aLeaderThatDiesIsReplaced() throws Exception {
+    Receipt before = produce("before");
+    int leader = cluster.leaderOf(TOPIC, 0);
+    cluster.kill(leader);
+    awaitLeaderOtherThan(leader);
+    Receipt after = produce("after");
+    assertThat(after.offset()).isEqualTo(before.offset() + 1);
+    assertThat(after.term()).isGreaterThan(before.term());
+  }
+
+  @Test
+  void aLeaderThatFallsSilentIsReplaced() throws Exception {
+    Receipt before = produce("before");
+    int leader = cluster.leaderOf(TOPIC, 0);
+    cluster.isolate(leader);
+    cluster.await(
+        "another leader",
+        WAIT_MILLIS,
+        () ->
+            cluster.ids().stream()
+                .filter(id -> id != leader)
+                .anyMatch(id -> leads(id, before.term())));
+    cluster.heal();
+    assertThat(produce("after").offset()).isEqualTo(before.offset() + 1);
+  }
+
+  @Test
+  void afterAStopOfAllAMajorityElectsAtOnce() throws Exception {
+    Receipt before = produce("before");
+    for (int id : cluster.ids()) {
+      cluster.kill(id);
+    }
+    cluster.start(1);
+    cluster.start(3);
+    awaitLeaderOtherThan(2);
+    assertThat(produce("after").offset()).isEqualTo(before.offset() + 1);
+  }
+
+  private boolean leads(int broker, long aboveTerm) {
+    return cluster.broker(broker).replicaStatus().stream()
+        .anyMatch(
+            replica ->
+                replica.getTopic().equals(TOPIC)
+                    && replica.getLeader() == broker
+                    && replica.getTerm() > aboveTerm);
+  }
+
+  private void awaitLeaderOtherThan(int broker) {
+    cluster.await(
+        "another leader",
+        WAIT_MILLIS,
+        () -> {
+          int leader = cluster.leaderOf(TOPIC, 0);
+          return leader != 0 && leader != broker;
+        });
+  }
+
+  private MillraceClient connect() {
+    return MillraceClient.connect(new ClientConfig(cluster.bootstrap()));
+  }
+
+  private Receipt produce(String text) throws Exception {
+    try (MillraceClient client = connect();
+        Producer producer = client.producer(new ProducerConfig())) {
+      byte[] value = text.getBytes(StandardCharsets.UTF_8);
+      return producer.send(ProducerRecord.of(TOPIC, null, value)).get(20, TimeUnit.SECONDS);
+    }
+  }
+}
