@@ -37,7 +37,7 @@ public final class PooledDisruptor<T> extends Disruptor<T> {
   }
 
   @Override
-  @SuppressWarnings("varargs")
+  @SuppressWarnings({"unchecked", "varargs"})
   public EventHandlerGroup<T> handleEventsWith(EventHandler<? super T>... handlers) {
     if (handlers.length != 1 || pump != null) {
       throw new IllegalArgumentException("a pooled disruptor has exactly one handler");
