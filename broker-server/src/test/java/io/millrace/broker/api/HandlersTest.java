@@ -264,7 +264,8 @@ class HandlersTest {
   @Test
   void raftMessagesGoOnWithTheBrokerOfTheConnection() throws Exception {
     connection.acceptPeer(2, io.millrace.protocol.message.PeerChannel.PEER_DATA);
-    try (PeerRequests requests = new PeerRequests(1, new NetworkFaults(), broker -> {}, null, null)) {
+    try (PeerRequests requests =
+        new PeerRequests(1, new NetworkFaults(), broker -> {}, null, null)) {
       handle(
           new RaftHandler(requests),
           RaftHeader.newBuilder().setType(2).setGroup("nowhere").build(),

@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
  * <p>Why not a ThreadPoolExecutor: with a queue it starts its core threads although others are
  * idle, and without one it rejects tasks at its maximum. This one queues at its maximum.
  *
- * <p>Owns: its daemon threads, which end after ten idle seconds, so a pool that lives as long as the
- * JVM need not be closed.
+ * <p>Owns: its daemon threads, which end after ten idle seconds, so a pool that lives as long as
+ * the JVM need not be closed.
  *
  * <p>Threads: any. Errors: what a task throws is logged, and the thread goes on.
  */
@@ -126,6 +126,15 @@ public final class WorkerPool implements Executor {
     lock.lock();
     try {
       return threads;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  int idleThreads() {
+    lock.lock();
+    try {
+      return idle.size();
     } finally {
       lock.unlock();
     }

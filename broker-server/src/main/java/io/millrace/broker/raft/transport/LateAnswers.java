@@ -9,7 +9,9 @@ import io.netty.buffer.ByteBuf;
  */
 public interface LateAnswers {
 
-  /** Sends answers to the broker whose heartbeats they answer; consumes the payload, may lose it. */
+  /**
+   * Sends answers to the broker whose heartbeats they answer; consumes the payload, may lose it.
+   */
   void send(int brokerId, ByteBuf payload);
 
   /** Takes answers that a broker sent so; does not consume the payload. */

@@ -138,11 +138,7 @@ public final class PeerNetwork implements AutoCloseable {
   private static HeartbeatSender.Link linkOf(PeerConnection control) {
     return (header, payload, timeoutMillis, handler) ->
         control.send(
-            ApiKind.RAFT,
-            header,
-            payload,
-            TimeUnit.MILLISECONDS.toNanos(timeoutMillis),
-            handler);
+            ApiKind.RAFT, header, payload, TimeUnit.MILLISECONDS.toNanos(timeoutMillis), handler);
   }
 
   private PeerConnection newConnection(int brokerId, PeerChannel channel) {
