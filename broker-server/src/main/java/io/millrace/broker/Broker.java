@@ -81,7 +81,7 @@ public final class Broker implements AutoCloseable {
   private static final long HAND_OVER_MILLIS = 5000;
   private static final long DRAIN_MILLIS = 3000;
   private static final long RECOVERY_CHECK_MILLIS = 500;
-  private static final int WHEEL_TICK_MILLIS = 10;
+  private static final int WHEEL_TICK_MILLIS = 20;
   private static final int WHEEL_SLOTS = 512;
   private static final int READER_THREADS = 4;
 

@@ -63,7 +63,7 @@ class BrokerConfigTest {
         .containsOnlyKeys(1, 2, 3)
         .containsEntry(3, new HostPort("broker3", 7171));
     assertThat(config.network().maxFrameBytes()).isEqualTo(32 << 20);
-    assertThat(config.raft()).isEqualTo(new RaftSettings(1_500, 64L << 20, 60_000));
+    assertThat(config.raft()).isEqualTo(new RaftSettings(2_000, 64L << 20, 60_000));
     assertThat(config.effective())
         .containsEntry(ConfigKey.MAX_FRAME_BYTES, new Effective("32 MiB", Origin.FILE))
         .containsEntry(ConfigKey.MAX_CONNECTIONS, new Effective("1000", Origin.DEFAULT))
