@@ -162,8 +162,7 @@ public final class Reconciler {
     return targets;
   }
 
-  private void step(
-      Target target, boolean fresh, List<Target> toCreate, List<ReplicaId> toReport) {
+  private void step(Target target, boolean fresh, List<Target> toCreate, List<ReplicaId> toReport) {
     ReplicaId id = target.id();
     if (!target.replica().incarnation().equals(self.incarnation())) {
       mark(
@@ -206,8 +205,7 @@ public final class Reconciler {
   /** Creates directories and adds those that it created to what is to be reported. */
   private void create(List<Target> toCreate, List<ReplicaId> toReport) {
     for (int from = 0; from < toCreate.size() && !stopped; from += CREATED_AT_ONCE) {
-      List<Target> some =
-          toCreate.subList(from, Math.min(toCreate.size(), from + CREATED_AT_ONCE));
+      List<Target> some = toCreate.subList(from, Math.min(toCreate.size(), from + CREATED_AT_ONCE));
       Map<ReplicaId, Exception> failures =
           local.createDirectories(some.stream().map(Target::id).toList());
       for (Target target : some) {

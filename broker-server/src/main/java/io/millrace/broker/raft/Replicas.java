@@ -41,6 +41,7 @@ public final class Replicas implements AutoCloseable {
 
   /** Starting and stopping mostly waits for the disk; syncs that wait together are joined. */
   private static final int THREADS = 8;
+
   private static final long FIRST_PAUSE_MILLIS = 500;
   private static final long MAX_PAUSE_MILLIS = 30_000;
   private static final long MARK_INTERVAL_MILLIS = 1000;

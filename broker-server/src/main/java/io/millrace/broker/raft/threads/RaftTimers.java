@@ -24,8 +24,17 @@ public final class RaftTimers implements RaftTimerFactory {
 
   private static final Logger LOG = LoggerFactory.getLogger(RaftTimers.class);
 
-  /** And so 20 for heartbeats and leases; elections that are hurried are staggered more finely. */
+  /** Elections that are hurried are staggered finely. */
   private static final long TICK_MILLIS = 5;
+
+  /** 20 ms for election timeouts and leases, against a random part of 300 ms. */
+  private static final int TIMER_LONG_TICKS = 4;
+
+  /**
+   * 100 ms for heartbeats, and for the pause after a failed request, which is as long: however many
+   * groups there are, their heartbeats leave ten times a second.
+   */
+  private static final int SCHEDULER_LONG_TICKS = 20;
 
   private static final TickTimer TICKS =
       new TickTimer("raft-ticks", TICK_MILLIS, RaftPools.timers());
@@ -72,7 +81,7 @@ public final class RaftTimers implements RaftTimerFactory {
     @Override
     public Timeout newTimeout(TimerTask task, long delay, TimeUnit unit) {
       PendingTimeout timeout = new PendingTimeout(task);
-      timeout.scheduled = TICKS.schedule(timeout, delay, unit);
+      timeout.scheduled = TICKS.schedule(timeout, delay, unit, TIMER_LONG_TICKS);
       return timeout;
     }
 
@@ -132,7 +141,7 @@ public final class RaftTimers implements RaftTimerFactory {
 
     @Override
     public ScheduledFuture<?> schedule(Runnable command, long delay, TimeUnit unit) {
-      return TICKS.schedule(command, delay, unit);
+      return TICKS.schedule(command, delay, unit, SCHEDULER_LONG_TICKS);
     }
 
     @Override

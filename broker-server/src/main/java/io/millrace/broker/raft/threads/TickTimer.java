@@ -15,9 +15,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A timer for many tasks that need no precision: they start at ticks, long delays at every fourth
- * only, so that the heartbeats and election timers of hundreds of groups fall due together and cost
- * one wake-up; with nothing to do in a tick nobody wakes.
+ * A timer for many tasks that need no precision: they start at ticks, long delays only at every
+ * so-and-so-many, so that the heartbeats and election timers of hundreds of groups fall due
+ * together and cost one wake-up; with nothing to do in a tick nobody wakes.
  *
  * <p>Owns: the tasks that wait, and one daemon thread, started with the first task, which lives as
  * long as the JVM.
@@ -31,10 +31,8 @@ final class TickTimer {
 
   private static final Logger LOG = LoggerFactory.getLogger(TickTimer.class);
 
-  /** Delays from here on are rounded up to whole {@link #LONG_TICKS}. */
+  /** Delays from here on are long. */
   static final long LONG_DELAY_MILLIS = 200;
-
-  static final int LONG_TICKS = 4;
 
   /** Tasks of a tick that share a run on the pool. */
   static final int TASKS_PER_RUN = 8;
@@ -54,11 +52,15 @@ final class TickTimer {
     this.pool = pool;
   }
 
-  /** Runs the action once, at the first tick that is not before the delay has passed. */
-  Task schedule(Runnable action, long delay, TimeUnit unit) {
+  /**
+   * Runs the action once, at the first tick that is not before the delay has passed.
+   *
+   * @param longTicks with a long delay the first tick of so many
+   */
+  Task schedule(Runnable action, long delay, TimeUnit unit, int longTicks) {
     long dueNanos = System.nanoTime() - beginning + Math.max(0, unit.toNanos(delay));
     Task task = new Task(action, dueNanos);
-    int ticks = unit.toMillis(delay) >= LONG_DELAY_MILLIS ? LONG_TICKS : 1;
+    int ticks = unit.toMillis(delay) >= LONG_DELAY_MILLIS ? longTicks : 1;
     long grain = ticks * tickNanos;
     long tick = (dueNanos + grain - 1) / grain * ticks;
     lock.lock();

@@ -17,6 +17,7 @@ import org.junit.jupiter.api.Timeout;
 class TickTimerTest {
 
   private static final int TICK_MILLIS = 5;
+  private static final int LONG_TICKS = 4;
 
   private final AtomicInteger runs = new AtomicInteger();
   private final WorkerPool workers = new WorkerPool("timer-test", 4);
@@ -32,7 +33,7 @@ class TickTimerTest {
     for (int delay : new int[] {0, 1, 7, 40, 210}) {
       long begin = System.nanoTime();
       CountDownLatch done = new CountDownLatch(1);
-      timer.schedule(done::countDown, delay, TimeUnit.MILLISECONDS);
+      timer.schedule(done::countDown, delay, TimeUnit.MILLISECONDS, LONG_TICKS);
       done.await();
       assertThat(System.nanoTime() - begin)
           .isGreaterThanOrEqualTo(TimeUnit.MILLISECONDS.toNanos(delay));
@@ -41,9 +42,9 @@ class TickTimerTest {
 
   @Test
   void anEarlierTaskIsNotHeldUpByALaterOne() throws Exception {
-    timer.schedule(() -> {}, 1, TimeUnit.HOURS);
+    timer.schedule(() -> {}, 1, TimeUnit.HOURS, LONG_TICKS);
     CountDownLatch done = new CountDownLatch(1);
-    timer.schedule(done::countDown, 10, TimeUnit.MILLISECONDS);
+    timer.schedule(done::countDown, 10, TimeUnit.MILLISECONDS, LONG_TICKS);
     assertThat(done.await(30, TimeUnit.SECONDS)).isTrue();
   }
 
@@ -60,7 +61,8 @@ class TickTimerTest {
             done.countDown();
           },
           TickTimer.LONG_DELAY_MILLIS * 1000 + i * 100L,
-          TimeUnit.MICROSECONDS);
+          TimeUnit.MICROSECONDS,
+          LONG_TICKS);
     }
     done.await();
     int fullRuns = tasks / TickTimer.TASKS_PER_RUN;
@@ -71,7 +73,8 @@ class TickTimerTest {
   @Test
   void aCancelledTaskDoesNotRunAndAStartedOneCannotBeCancelled() throws Exception {
     AtomicInteger ran = new AtomicInteger();
-    TickTimer.Task cancelled = timer.schedule(ran::incrementAndGet, 30, TimeUnit.MILLISECONDS);
+    TickTimer.Task cancelled =
+        timer.schedule(ran::incrementAndGet, 30, TimeUnit.MILLISECONDS, LONG_TICKS);
     assertThat(cancelled.cancel(true)).isTrue();
     assertThat(cancelled.cancel(true)).isFalse();
     assertThat(cancelled.isCancelled()).isTrue();
@@ -91,7 +94,8 @@ class TickTimerTest {
               ran.addAndGet(10);
             },
             0,
-            TimeUnit.MILLISECONDS);
+            TimeUnit.MILLISECONDS,
+            LONG_TICKS);
     inside.await();
     assertThat(started.isStarted()).isTrue();
     assertThat(started.cancel(true)).isFalse();
@@ -99,7 +103,7 @@ class TickTimerTest {
     started.get();
     assertThat(started.isDone()).isTrue();
     CountDownLatch later = new CountDownLatch(1);
-    timer.schedule(later::countDown, 60, TimeUnit.MILLISECONDS);
+    timer.schedule(later::countDown, 60, TimeUnit.MILLISECONDS, LONG_TICKS);
     later.await();
     assertThat(ran).hasValue(10);
   }
@@ -117,7 +121,8 @@ class TickTimerTest {
             }
           },
           10,
-          TimeUnit.MILLISECONDS);
+          TimeUnit.MILLISECONDS,
+          LONG_TICKS);
     }
     await().until(() -> ran.get() == 20);
   }

@@ -55,8 +55,7 @@ class HeartbeatReceiverTest {
         }
       };
   private final NetworkFaults faults = new NetworkFaults();
-  private final PeerRequests requests =
-      new PeerRequests(2, faults, heard::add, clock, lateAnswers);
+  private final PeerRequests requests = new PeerRequests(2, faults, heard::add, clock, lateAnswers);
   private final Map<String, List<String>> handled = new ConcurrentHashMap<>();
 
   @AfterEach
@@ -226,8 +225,7 @@ class HeartbeatReceiverTest {
         (request, answer) -> {
           throw new ArithmeticException("expected by the test");
         });
-    AppendEntriesRequest probe =
-        heartbeat("good", 4).toBuilder().setData(ByteString.EMPTY).build();
+    AppendEntriesRequest probe = heartbeat("good", 4).toBuilder().setData(ByteString.EMPTY).build();
     receive(
         item(1, heartbeat("nowhere", 1)),
         item(2, heartbeat("stopping", 2)),

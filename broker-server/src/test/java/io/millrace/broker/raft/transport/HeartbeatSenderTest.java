@@ -284,8 +284,9 @@ class HeartbeatSenderTest {
   // ---------------------------------------------------------------------------------- everything
 
   /**
-   * Any mixture of answers in time, late, twice and never, frames that are lost, refused or cut off,
-   * and threads that send at once: every heartbeat ends once, and with its own answer if at all.
+   * Any mixture of answers in time, late, twice and never, frames that are lost, refused or cut
+   * off, and threads that send at once: every heartbeat ends once, and with its own answer if at
+   * all.
    */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
