@@ -1,6 +1,7 @@
 package io.millrace.broker;
 
 import io.millrace.broker.api.DistinctErrors;
+import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.cluster.BalancerDriver;
 import io.millrace.broker.cluster.BrokerEntry;
 import io.millrace.broker.cluster.BrokerRegistrar;
@@ -30,6 +31,7 @@ import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.FailureDetector;
 import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.raft.transport.PeerCredentials;
 import io.millrace.broker.raft.transport.PeerNetwork;
 import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -123,12 +125,14 @@ public final class Broker implements AutoCloseable {
    */
   public static Broker start(BrokerConfig config, Disk disk, Consumer<String> fatal)
       throws IOException {
+    PeerCredentials credentials = PeerSecurity.load(config);
     JRaftRuntime.ensureStarted();
     DataDirectory directory =
         DataDirectory.open(disk, config.dataDir(), config.brokerId(), config.clusterId());
     Broker broker = null;
     try {
-      broker = new Broker(config, disk, directory, fatal);
+      PeerSecurity.requireSecret(credentials, config.brokerId(), directory.bootstrapVoters());
+      broker = new Broker(config, credentials, disk, directory, fatal);
       broker.run();
       return broker;
     } catch (IOException | RuntimeException e) {
@@ -141,7 +145,12 @@ public final class Broker implements AutoCloseable {
     }
   }
 
-  private Broker(BrokerConfig config, Disk disk, DataDirectory directory, Consumer<String> fatal)
+  private Broker(
+      BrokerConfig config,
+      PeerCredentials credentials,
+      Disk disk,
+      DataDirectory directory,
+      Consumer<String> fatal)
       throws IOException {
     this.config = config;
     this.directory = directory;
@@ -171,11 +180,12 @@ public final class Broker implements AutoCloseable {
                 identity.clusterId(), id, identity.incarnation().toString(), () -> advertised),
             addresses,
             knownPeers,
+            credentials,
             peerLoops,
             timer,
             faults,
             config.network().maxFrameBytes());
-    peerRequests = new PeerRequests(id, faults, network::heard, peerLoops, network.lateAnswers());
+    peerRequests = new PeerRequests(id, network::heard, peerLoops, network.lateAnswers());
     replicas =
         new Replicas(
             new RaftContext(
@@ -240,7 +250,14 @@ public final class Broker implements AutoCloseable {
                 CHECKS ? SliceInspector.EVERY_HEADER : SliceInspector.NONE));
     status =
         new StatusReport(
-            metadataGroup, replicas, partitions, environment, fetchBudget, this::server);
+            metadataGroup,
+            replicas,
+            peerRequests,
+            partitions,
+            environment,
+            fetchBudget,
+            faults,
+            this::server);
     BrokerHandlers handlers =
         new BrokerHandlers(
             identity,
@@ -252,15 +269,22 @@ public final class Broker implements AutoCloseable {
             fetches,
             peerRequests,
             transfers::move,
+            credentials,
             knownPeers,
             this::peerSaid,
             status,
+            new NetworkFaultsHandler(id, config.faultsAllowed(), faults, network::hasPeer),
             timer,
             readers,
             new DistinctErrors(LOG));
     server =
         new NettyServer(
-            config.network(), handlers.all(), new NetworkCounters(), "b" + id, faults::drops);
+            config.network(),
+            handlers.all(),
+            new NetworkCounters(),
+            "b" + id,
+            faults,
+            credentials.tls());
   }
 
   private LeaderTransfers transfersOfThis() {

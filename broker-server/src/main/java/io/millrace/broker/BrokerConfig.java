@@ -2,6 +2,7 @@ package io.millrace.broker;
 
 import io.millrace.broker.net.NetworkConfig;
 import io.millrace.broker.raft.RaftSettings;
+import io.millrace.broker.raft.transport.PeerTlsFiles;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -10,11 +11,14 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.SortedMap;
 import java.util.StringJoiner;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 
 /**
  * The checked configuration of one broker. Immutable; made before anything starts, so a broker that
@@ -23,8 +27,11 @@ import java.util.TreeMap;
  *
  * @param clusterId the cluster that the data directory must belong to, empty for any
  * @param clusterBrokers addresses of the initial brokers by id
+ * @param secretFile the secret that the brokers share; null = none
+ * @param peerTls files for TLS between brokers; null = plain text
  * @param appendInflightBytes batches accepted and not yet replicated, over all partitions
  * @param fetchResponseBytes record batches in answers to fetches that are not sent
+ * @param faultsAllowed a client may command faults in the network to other brokers
  * @param effective every key with its value in use and where the value came from, for printing
  */
 public record BrokerConfig(
@@ -34,10 +41,13 @@ public record BrokerConfig(
     HostPort advertised,
     Path dataDir,
     SortedMap<Integer, HostPort> clusterBrokers,
+    Path secretFile,
+    PeerTlsFiles peerTls,
     NetworkConfig network,
     long appendInflightBytes,
     long fetchResponseBytes,
     RaftSettings raft,
+    boolean faultsAllowed,
     Map<ConfigKey, Effective> effective) {
 
   public static final int MAX_BROKER_ID = 65_535;
@@ -177,12 +187,41 @@ public record BrokerConfig(
         advertised,
         dataDir,
         brokers,
+        file(values, ConfigKey.CLUSTER_SECRET_FILE),
+        peerTls(values),
         network,
         appendInflightBytes,
         values.bytes(
             ConfigKey.FETCH_RESPONSE_BYTES, Math.max(maxHeapBytes / 4, MIN_DEFAULT_FETCH_BYTES)),
         raftSettings(values),
+        values.flag(ConfigKey.FAULTS_ALLOWED, false),
         values.effective());
+  }
+
+  private static Path file(ConfigValues values, ConfigKey key) {
+    String path = values.optionalText(key);
+    return path.isEmpty() ? null : Path.of(path).toAbsolutePath().normalize();
+  }
+
+  private static PeerTlsFiles peerTls(ConfigValues values) {
+    PeerTlsFiles files =
+        new PeerTlsFiles(
+            file(values, ConfigKey.PEER_TLS_CERTIFICATE),
+            file(values, ConfigKey.PEER_TLS_KEY),
+            file(values, ConfigKey.PEER_TLS_TRUST));
+    List<Path> set =
+        Stream.of(files.certificate(), files.key(), files.trust())
+            .filter(Objects::nonNull)
+            .toList();
+    if (set.size() == 1 || set.size() == 2) {
+      throw new IllegalArgumentException(
+          "of peer.tls.certificate, peer.tls.key and peer.tls.trust only "
+              + set.size()
+              + " of 3 are set ("
+              + set.get(0)
+              + "); set all of them for TLS between brokers, or none");
+    }
+    return set.isEmpty() ? null : files;
   }
 
   private static RaftSettings raftSettings(ConfigValues values) {

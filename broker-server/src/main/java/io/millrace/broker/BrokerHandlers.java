@@ -12,9 +12,11 @@ import io.millrace.broker.api.LeaderAnnouncementHandler;
 import io.millrace.broker.api.ListOffsetsHandler;
 import io.millrace.broker.api.MetadataCommandHandler;
 import io.millrace.broker.api.MetadataHandler;
+import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.api.PeerAuthenticator;
 import io.millrace.broker.api.PeerHelloHandler;
 import io.millrace.broker.api.PeerPingHandler;
+import io.millrace.broker.api.PeerProofHandler;
 import io.millrace.broker.api.ProduceHandler;
 import io.millrace.broker.api.RaftHandler;
 import io.millrace.broker.api.RequestLimits;
@@ -27,6 +29,7 @@ import io.millrace.broker.cluster.MetadataService;
 import io.millrace.broker.cluster.ProducerIds;
 import io.millrace.broker.partition.FetchCoordinator;
 import io.millrace.broker.partition.PartitionLookup;
+import io.millrace.broker.raft.transport.PeerCredentials;
 import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.PeerHelloRequest;
@@ -50,9 +53,11 @@ record BrokerHandlers(
     FetchCoordinator fetches,
     PeerRequests peerRequests,
     LeaderMover mover,
+    PeerCredentials credentials,
     KnownPeers knownPeers,
     PeerGreeting greeting,
     BrokerStatusHandler.Source status,
+    NetworkFaultsHandler faults,
     Timer timer,
     Executor readers,
     DistinctErrors errors) {
@@ -75,7 +80,9 @@ record BrokerHandlers(
             new CreateTopicHandler(metadata, errors),
             new DeleteTopicHandler(metadata, errors),
             new BrokerStatusHandler(self, Broker.VERSION, status, readers, errors),
-            new PeerHelloHandler(self, authenticator()),
+            faults,
+            new PeerHelloHandler(self, credentials),
+            new PeerProofHandler(credentials, authenticator(), errors),
             new PeerPingHandler(),
             new RaftHandler(peerRequests),
             new MetadataCommandHandler(metadata, errors),

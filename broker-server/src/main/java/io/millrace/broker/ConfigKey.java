@@ -25,6 +25,25 @@ public enum ConfigKey {
       true,
       "id@host:port of the initial brokers, separated by commas. Used to find the others; who may"
           + " vote was fixed when the directory was formatted."),
+  CLUSTER_SECRET_FILE(
+      "cluster.secret.file",
+      false,
+      "File with the secret that the brokers of the cluster share and prove to each other; the same"
+          + " on all of them, readable by its owner only. Made by cluster up, or by the first broker"
+          + " format. Needed unless the broker is its whole cluster."),
+  PEER_TLS_CERTIFICATE(
+      "peer.tls.certificate",
+      false,
+      "PEM file with the certificate of this broker, which names it as broker-N, and those"
+          + " between it and a trusted one. With peer.tls.key and peer.tls.trust it turns on TLS"
+          + " between brokers, who then refuse each other without it. Clients go on in plain text."),
+  PEER_TLS_KEY(
+      "peer.tls.key",
+      false,
+      "PEM file with the private key of that certificate: PKCS #8, not encrypted, readable by its"
+          + " owner only."),
+  PEER_TLS_TRUST(
+      "peer.tls.trust", false, "PEM file with the certificates of those who sign for the brokers."),
   NETWORK_CLIENT_THREADS(
       "network.client.threads",
       false,
@@ -81,7 +100,13 @@ public enum ConfigKey {
       "A replica writes a checkpoint after so many bytes of log; default 64 MiB. Start-up reads at"
           + " most about so much of each partition."),
   CHECKPOINT_INTERVAL_MILLIS(
-      "checkpoint.interval.millis", false, "... or after so long with new entries; default 60000.");
+      "checkpoint.interval.millis", false, "... or after so long with new entries; default 60000."),
+  FAULTS_ALLOWED(
+      "faults.allowed",
+      false,
+      "true or false: whether a client may command faults in the network between this broker and"
+          + " the others, as millrace cluster isolate, split, one-way and slow do. For tests and"
+          + " for learning only: whoever reaches the broker can then cut it off. Default false.");
 
   private final String key;
   private final boolean required;

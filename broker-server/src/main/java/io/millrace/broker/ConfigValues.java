@@ -76,6 +76,19 @@ final class ConfigValues {
     }
   }
 
+  boolean flag(ConfigKey key, boolean fallback) {
+    String value = orNote(key, Boolean.toString(fallback));
+    if (value == null) {
+      return fallback;
+    }
+    return switch (value) {
+      case "true" -> true;
+      case "false" -> false;
+      default ->
+          throw new IllegalArgumentException(key.key() + " = " + value + " is not true or false");
+    };
+  }
+
   /** A size: a number of bytes, or one followed by KiB, MiB or GiB. */
   long bytes(ConfigKey key, long fallback) {
     String value = orNote(key, Long.toString(fallback));

@@ -2,6 +2,7 @@ package io.millrace.broker;
 
 import com.alipay.sofa.jraft.core.State;
 import io.millrace.broker.api.BrokerStatusHandler;
+import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.cluster.MetadataGroup;
 import io.millrace.broker.log.FsyncPolicy;
 import io.millrace.broker.log.PartitionLog;
@@ -12,7 +13,10 @@ import io.millrace.broker.partition.PartitionEnvironment;
 import io.millrace.broker.raft.Replica;
 import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.message.StoredHealth;
+import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.message.Gauge;
+import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.ReplicaHealth;
 import io.millrace.protocol.message.ReplicaRole;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -30,23 +34,29 @@ final class StatusReport implements BrokerStatusHandler.Source {
 
   private final MetadataGroup metadataGroup;
   private final Replicas replicas;
+  private final PeerRequests peerRequests;
   private final LocalPartitions partitions;
   private final PartitionEnvironment environment;
   private final FetchBudget fetchBudget;
+  private final NetworkFaults faults;
   private final Supplier<NettyServer> server;
 
   StatusReport(
       MetadataGroup metadataGroup,
       Replicas replicas,
+      PeerRequests peerRequests,
       LocalPartitions partitions,
       PartitionEnvironment environment,
       FetchBudget fetchBudget,
+      NetworkFaults faults,
       Supplier<NettyServer> server) {
     this.metadataGroup = metadataGroup;
     this.replicas = replicas;
+    this.peerRequests = peerRequests;
     this.partitions = partitions;
     this.environment = environment;
     this.fetchBudget = fetchBudget;
+    this.faults = faults;
     this.server = server;
   }
 
@@ -143,8 +153,17 @@ final class StatusReport implements BrokerStatusHandler.Source {
     gauges.add(
         gauge("fetch.response.bytes", fetchBudget.responseBytes(), fetchBudget.maxResponseBytes()));
     gauges.add(gauge("fetch.waiting", fetchBudget.waiting(), fetchBudget.maxWaiting()));
+    gauges.add(gauge("raft.messages.in", peerRequests.parsedCount(), 0));
+    Runtime jvm = Runtime.getRuntime();
+    // Garbage included: what would be left after a collection is not known without one.
+    gauges.add(gauge("jvm.heap.bytes", jvm.totalMemory() - jvm.freeMemory(), jvm.maxMemory()));
     environment.counters().snapshot().forEach((name, value) -> gauges.add(gauge(name, value, 0)));
     return gauges;
+  }
+
+  @Override
+  public List<PeerFaults> networkFaults() {
+    return NetworkFaultsHandler.toWire(faults.inForce());
   }
 
   private static Gauge gauge(String name, long used, long limit) {

@@ -2,12 +2,16 @@ package io.millrace.embedded;
 
 import io.millrace.broker.Broker;
 import io.millrace.broker.BrokerConfig;
+import io.millrace.broker.ClusterSecretFile;
 import io.millrace.broker.DataDirectory;
 import io.millrace.broker.HostPort;
 import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.Disk;
 import io.millrace.broker.net.NetworkConfig;
 import io.millrace.broker.raft.RaftSettings;
+import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.raft.transport.NetworkFaults.Flow;
+import io.millrace.broker.raft.transport.PeerTlsFiles;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
 import java.io.IOException;
@@ -48,9 +52,14 @@ public final class EmbeddedCluster implements AutoCloseable {
    * @param directory parent of the brokers' directories; null = a temporary one
    * @param disks the disk of each broker, by id
    * @param electionTimeoutMillis of every Raft group; small values make tests quick
+   * @param peerTls files of each broker, by id, for TLS between them; gives null = plain text
    */
   public record Options(
-      int brokers, Path directory, IntFunction<Disk> disks, int electionTimeoutMillis) {
+      int brokers,
+      Path directory,
+      IntFunction<Disk> disks,
+      int electionTimeoutMillis,
+      IntFunction<PeerTlsFiles> peerTls) {
 
     public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 600;
 
@@ -62,19 +71,24 @@ public final class EmbeddedCluster implements AutoCloseable {
     }
 
     public static Options of(int brokers) {
-      return new Options(brokers, null, id -> new DirectDisk(), DEFAULT_ELECTION_TIMEOUT_MILLIS);
+      return new Options(
+          brokers, null, id -> new DirectDisk(), DEFAULT_ELECTION_TIMEOUT_MILLIS, id -> null);
     }
 
     public Options withDisks(IntFunction<Disk> newDisks) {
-      return new Options(brokers, directory, newDisks, electionTimeoutMillis);
+      return new Options(brokers, directory, newDisks, electionTimeoutMillis, peerTls);
     }
 
     public Options withDirectory(Path newDirectory) {
-      return new Options(brokers, newDirectory, disks, electionTimeoutMillis);
+      return new Options(brokers, newDirectory, disks, electionTimeoutMillis, peerTls);
+    }
+
+    public Options withPeerTls(IntFunction<PeerTlsFiles> newPeerTls) {
+      return new Options(brokers, directory, disks, electionTimeoutMillis, newPeerTls);
     }
 
     public Options withElectionTimeoutMillis(int newElectionTimeoutMillis) {
-      return new Options(brokers, directory, disks, newElectionTimeoutMillis);
+      return new Options(brokers, directory, disks, newElectionTimeoutMillis, peerTls);
     }
   }
 
@@ -114,6 +128,7 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   private void format() throws IOException {
     Files.createDirectories(directory);
+    ClusterSecretFile.makeIfMissing(secretFile());
     for (int id : ids()) {
       Disk disk = options.disks().apply(id);
       if (!DataDirectory.isFormatted(disk, dataDirectory(id))) {
@@ -128,6 +143,11 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   public Path dataDirectory(int id) {
     return directory.resolve("broker-" + id);
+  }
+
+  /** The secret that the brokers share. */
+  public Path secretFile() {
+    return directory.resolve("cluster.secret");
   }
 
   public String clusterId() {
@@ -156,6 +176,8 @@ public final class EmbeddedCluster implements AutoCloseable {
             anyPort,
             dataDirectory(id),
             new TreeMap<>(),
+            secretFile(),
+            options.peerTls().apply(id),
             NetworkConfig.defaults(HEAP_PER_BROKER),
             HEAP_PER_BROKER / 4,
             HEAP_PER_BROKER / 4,
@@ -163,6 +185,7 @@ public final class EmbeddedCluster implements AutoCloseable {
                 options.electionTimeoutMillis(),
                 RaftSettings.DEFAULT_CHECKPOINT_BYTES,
                 RaftSettings.DEFAULT_CHECKPOINT_MILLIS),
+            true,
             Map.of());
     Broker started = Broker.start(config, options.disks().apply(id), this::fatal);
     brokers.put(id, started);
@@ -224,12 +247,29 @@ public final class EmbeddedCluster implements AutoCloseable {
     brokers.remove(id);
   }
 
-  /** Cuts one broker off from the others; clients still reach it. */
+  /**
+   * Cuts one broker off from the others; clients still reach it. As every fault here, until {@link
+   * #heal} or the end of the broker.
+   */
   public void isolate(int id) {
-    broker(id).faults().isolateFromAll();
+    ids().stream().filter(peer -> peer != id).forEach(broker(id).faults()::isolateFrom);
   }
 
-  /** Ends every isolation. */
+  /** Swallows what one broker sends to the other; what comes back is heard. */
+  public void cutOneWay(int from, int to) {
+    broker(from).faults().set(to, new NetworkFaults.Link(Flow.CUT, Flow.SOUND));
+  }
+
+  /** Makes messages between one broker and all others late or lost, in both directions. */
+  public void slow(int id, Flow flow) {
+    for (int peer : ids()) {
+      if (peer != id) {
+        broker(id).faults().set(peer, new NetworkFaults.Link(flow, flow));
+      }
+    }
+  }
+
+  /** Ends every fault. */
   public void heal() {
     brokers.values().forEach(broker -> broker.faults().heal());
   }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.millrace.broker.BrokerConfig.Effective;
 import io.millrace.broker.BrokerConfig.Origin;
 import io.millrace.broker.raft.RaftSettings;
+import io.millrace.broker.raft.transport.PeerTlsFiles;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -50,9 +51,13 @@ class BrokerConfigTest {
         advertised = broker2:7171
         data.dir = %s
         cluster.brokers = 1@broker1:7171,2@broker2:7171,3@broker3:7171
+        cluster.secret.file = %s
+        peer.tls.certificate = /tls/b2.pem
+        peer.tls.key = /tls/b2.key
+        peer.tls.trust = /tls/trust.pem
         max.frame.bytes = 32 MiB
         """
-            .formatted(dir.resolve("data")));
+            .formatted(dir.resolve("data"), dir.resolve("secret")));
     BrokerConfig config = BrokerConfig.load(file);
     assertThat(config.brokerId()).isEqualTo(2);
     assertThat(config.clusterId()).isEqualTo("shop");
@@ -62,6 +67,11 @@ class BrokerConfigTest {
     assertThat(config.clusterBrokers())
         .containsOnlyKeys(1, 2, 3)
         .containsEntry(3, new HostPort("broker3", 7171));
+    assertThat(config.secretFile()).isEqualTo(dir.resolve("secret"));
+    assertThat(config.peerTls())
+        .isEqualTo(
+            new PeerTlsFiles(
+                Path.of("/tls/b2.pem"), Path.of("/tls/b2.key"), Path.of("/tls/trust.pem")));
     assertThat(config.network().maxFrameBytes()).isEqualTo(32 << 20);
     assertThat(config.raft()).isEqualTo(new RaftSettings(2_000, 64L << 20, 60_000));
     assertThat(config.effective())
@@ -87,10 +97,22 @@ class BrokerConfigTest {
   }
 
   @Test
+  void faultsAreForbiddenUnlessAllowed() {
+    assertThat(BrokerConfig.of(valid(), HEAP).faultsAllowed()).isFalse();
+    assertThat(with("faults.allowed", "false").faultsAllowed()).isFalse();
+    assertThat(with("faults.allowed", "true").faultsAllowed()).isTrue();
+    assertThatThrownBy(() -> with("faults.allowed", "yes"))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage("faults.allowed = yes is not true or false");
+  }
+
+  @Test
   void advertisedDefaultsToListen() {
     BrokerConfig config = BrokerConfig.of(valid(), HEAP);
     assertThat(config.advertised()).isEqualTo(config.listen());
     assertThat(config.clusterId()).isEmpty();
+    assertThat(config.secretFile()).isNull();
+    assertThat(config.peerTls()).isNull();
   }
 
   @Test
@@ -137,6 +159,8 @@ class BrokerConfigTest {
         "cluster.brokers | 2@0.0.0.0:1 | cluster.brokers has 2@0.0.0.0:1, which cannot be connected"
             + " to. Give a host and a port that others reach",
         "cluster.brokers | 0@a:1 | cluster.brokers = 0 is below the least value 1",
+        "peer.tls.key | /k | of peer.tls.certificate, peer.tls.key and peer.tls.trust only 1 of 3"
+            + " are set (/k); set all of them for TLS between brokers, or none",
         "max.frame.bytes | 1000 | max.frame.bytes = 1000 is below the least value 1048576",
         "max.frame.bytes | 1GiB | max.frame.bytes = 1073741824 is above the limit 268435456",
         "max.frame.bytes | 20 MB | max.frame.bytes = 20 MB is not a size; write bytes, or a whole"

@@ -30,10 +30,11 @@ class BrokerMainIT {
   private Path errors;
 
   @BeforeEach
-  void format() {
+  void format() throws IOException {
     data = dir.resolve("data");
     errors = dir.resolve("stderr");
     DataDirectory.format(new DirectDisk(), data, "shop", 1, List.of(1));
+    ClusterSecretFile.makeIfMissing(dir.resolve("secret"));
   }
 
   @AfterEach
@@ -48,6 +49,7 @@ class BrokerMainIT {
                 "broker.id=1",
                 "listen=127.0.0.1:" + port,
                 "data.dir=" + data,
+                "cluster.secret.file=" + dir.resolve("secret"),
                 "cluster.brokers=2@127.0.0.1:1"));
     lines.addAll(List.of(more));
     return Files.write(dir.resolve("broker.properties"), lines);
@@ -91,6 +93,14 @@ class BrokerMainIT {
         "millrace broker: "
             + config
             + ": unknown key \"max.conections\" (value \"5\"); did you mean \"max.connections\"?");
+    assertThat(Files.readAllLines(errors)).hasSize(1);
+  }
+
+  @Test
+  void aMissingSecretIsOneLine() throws Exception {
+    Path config = config(0, "cluster.secret.file=");
+    ends(
+        start("--config", config.toString()), 1, "millrace broker: cluster.secret.file is missing");
     assertThat(Files.readAllLines(errors)).hasSize(1);
   }
 

@@ -1,6 +1,7 @@
 package io.millrace.client;
 
 import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.PeerFaults;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -31,6 +32,19 @@ public interface Admin {
 
   /** What one broker knows of itself; it is asked directly. */
   CompletableFuture<BrokerStatusResponse> brokerStatus(int brokerId);
+
+  /**
+   * The faults that one broker makes in the network between itself and others, by command; for
+   * tests. REFUSED unless the broker's configuration says faults.allowed=true.
+   */
+  CompletableFuture<List<PeerFaults>> networkFaults(int brokerId);
+
+  /**
+   * Puts these faults in the place of all that the broker makes; none = a sound network. They last
+   * until replaced or until the broker ends. Clients are not affected. Returns what is in force
+   * then.
+   */
+  CompletableFuture<List<PeerFaults>> setNetworkFaults(int brokerId, Collection<PeerFaults> faults);
 
   CompletableFuture<Map<TopicPartition, OffsetAndTime>> listOffsets(
       Collection<TopicPartition> partitions, OffsetSpec spec);

@@ -230,8 +230,12 @@ class ProducerFaultTest {
   /** A paused broker keeps its connections and says nothing. */
   @Test
   void silentLeaderIsGivenUpWhenAnotherLeads() {
+    client.close();
+    // So that the only connection of the client is the one to the leader.
+    client = MillraceClient.connect(new ClientConfig(List.of(cluster.broker(1).address())));
     Producer producer = singleBatches();
     get(send(producer, 0, 1).get(0));
+    long askedBefore = metadataAskedOfBroker1();
     cluster.script(
         (broker, kind, request) -> broker.id() == 1 ? new Fault.Silence(true) : Fault.NONE);
     List<CompletableFuture<Receipt>> sent = send(producer, 1, 10);
@@ -241,6 +245,13 @@ class ProducerFaultTest {
     sent.forEach(Records::get);
     assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(8));
     assertThat(stored()).isEqualTo(numbers(0, 11));
+    assertThat(metadataAskedOfBroker1())
+        .as("who leads is asked of the others")
+        .isEqualTo(askedBefore);
+  }
+
+  private long metadataAskedOfBroker1() {
+    return cluster.seen(ApiKind.METADATA).stream().filter(seen -> seen.broker() == 1).count();
   }
 
   // ------------------------------------------------------------------------------ endings

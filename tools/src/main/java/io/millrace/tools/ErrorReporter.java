@@ -1,5 +1,7 @@
 package io.millrace.tools;
 
+import io.millrace.broker.ConfigException;
+import io.millrace.broker.DataDirectoryException;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.error.Outcome;
@@ -84,7 +86,9 @@ final class ErrorReporter implements IExecutionExceptionHandler, IParameterExcep
   }
 
   private String describe(Throwable failure, String commandName) {
-    if (failure instanceof CommandFailure) {
+    if (failure instanceof CommandFailure
+        || failure instanceof ConfigException
+        || failure instanceof DataDirectoryException) {
       return firstLine(failure.getMessage());
     }
     if (failure instanceof MillraceException typed) {

@@ -2,6 +2,8 @@ package io.millrace.tools;
 
 import io.millrace.client.FsyncPolicy;
 import io.millrace.protocol.error.Outcome;
+import java.util.Collection;
+import java.util.List;
 import java.util.Locale;
 
 /** Values as people read them. */
@@ -28,6 +30,16 @@ public final class Words {
 
   public static String count(long n, String singular) {
     return count(n) + " " + (n == 1 ? singular : singular + "s");
+  }
+
+  /** "broker 2", "brokers 1 and 3". */
+  public static String brokers(Collection<Integer> ids) {
+    List<String> names = ids.stream().map(String::valueOf).toList();
+    if (names.size() == 1) {
+      return "broker " + names.get(0);
+    }
+    int last = names.size() - 1;
+    return "brokers " + String.join(", ", names.subList(0, last)) + " and " + names.get(last);
   }
 
   public static String bytes(double bytes) {

@@ -6,6 +6,7 @@ import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.message.BrokerStatusRequest;
 import io.millrace.protocol.message.BrokerStatusResponse;
 import io.millrace.protocol.message.Gauge;
+import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.ReplicaStatus;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -28,6 +29,9 @@ public final class BrokerStatusHandler implements RequestHandler {
 
     /** Budgets and counters of all packages. */
     List<Gauge> gauges();
+
+    /** Commanded faults in the network to other brokers. */
+    List<PeerFaults> networkFaults();
   }
 
   private final LocalBroker identity;
@@ -79,6 +83,7 @@ public final class BrokerStatusHandler implements RequestHandler {
               .setMetadataLeader(source.metadataLeader())
               .addAllReplicas(source.replicas())
               .addAllGauges(source.gauges())
+              .addAllNetworkFaults(source.networkFaults())
               .build();
     } catch (RuntimeException | Error fault) {
       errors.record("broker status", fault);

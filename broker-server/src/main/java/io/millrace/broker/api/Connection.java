@@ -1,6 +1,8 @@
 package io.millrace.broker.api;
 
+import io.millrace.broker.raft.transport.PeerTranscript;
 import io.millrace.protocol.message.PeerChannel;
+import java.util.Set;
 
 /** One connection, as request handlers see it. Threads: its event loop, unless stated. */
 public interface Connection {
@@ -18,7 +20,19 @@ public interface Connection {
   void acceptClient(String clientName);
 
   /**
-   * After a good PEER_HELLO: requests between brokers are admitted, and the connection moves to the
+   * The names in the certificate that the other side showed; null when the connection is in plain
+   * text.
+   */
+  Set<String> certificateNames();
+
+  /** After a good PEER_HELLO: only the proof that meets the challenge is admitted next. */
+  void challengePeer(PeerTranscript challenge);
+
+  /** What {@link #challengePeer} was given, once: a challenge can be tried once. */
+  PeerTranscript takeChallenge();
+
+  /**
+   * After a good PEER_PROOF: requests between brokers are admitted, and the connection moves to the
    * event loops of the peers. Its response is written there; nothing is read in between.
    */
   void acceptPeer(int brokerId, PeerChannel channel);
@@ -33,7 +47,14 @@ public interface Connection {
   enum Role {
     /** Nothing said yet: only HELLO and PEER_HELLO are admitted. */
     NEW,
+    /** It says that it is a broker: only PEER_PROOF is admitted. */
+    CHALLENGED,
     CLIENT,
-    PEER
+    PEER;
+
+    /** Past the handshake. */
+    public boolean isAdmitted() {
+      return this == CLIENT || this == PEER;
+    }
   }
 }

@@ -4,6 +4,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import io.millrace.broker.cluster.Deadlines;
 import io.millrace.broker.cluster.MetadataService;
 import io.millrace.broker.cluster.message.MetadataCommand;
+import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.message.MetadataCommandHeader;
 import io.millrace.protocol.message.MetadataCommandResponse;
@@ -38,6 +39,13 @@ public final class MetadataCommandHandler implements RequestHandler {
               + " bytes is no metadata command: "
               + unreadable.getMessage());
     }
+    int sender = request.connection().peerBrokerId();
+    int named = brokerOf(command);
+    if (named != 0 && named != sender) {
+      throw new RequestRefusedException(
+          ErrorCode.REFUSED,
+          "broker " + sender + " sent " + command.getCommandCase() + " of broker " + named);
+    }
     FutureAnswers.answer(
         metadata.submitForwarded(command, Deadlines.millisFor(header.getContext())),
         result ->
@@ -48,5 +56,16 @@ public final class MetadataCommandHandler implements RequestHandler {
         responder,
         errors,
         "forwarded metadata command " + command.getCommandCase());
+  }
+
+  /** The broker that a command speaks of: it can only be the sender. 0 = of none. */
+  private static int brokerOf(MetadataCommand command) {
+    return switch (command.getCommandCase()) {
+      case REGISTER_BROKER -> command.getRegisterBroker().getId();
+      case REPLICAS_STARTED -> command.getReplicasStarted().getBroker();
+      case REPLICAS_REMOVED -> command.getReplicasRemoved().getBroker();
+      case ALLOCATE_PRODUCER_IDS -> command.getAllocateProducerIds().getBroker();
+      case CREATE_TOPIC, DELETE_TOPIC, SET_FEATURE_LEVEL, COMMAND_NOT_SET -> 0;
+    };
   }
 }

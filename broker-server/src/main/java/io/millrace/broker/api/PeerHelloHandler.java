@@ -1,23 +1,29 @@
 package io.millrace.broker.api;
 
+import com.google.protobuf.ByteString;
 import io.millrace.broker.cluster.LocalBroker;
+import io.millrace.broker.raft.transport.ClusterSecret;
+import io.millrace.broker.raft.transport.PeerCredentials;
+import io.millrace.broker.raft.transport.PeerTls;
+import io.millrace.broker.raft.transport.PeerTranscript;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.message.PeerHelloRequest;
 import io.millrace.protocol.message.PeerHelloResponse;
+import java.util.Set;
 
 /**
- * The first request of another broker. After it every request on the connection counts as sent by
- * that broker; Raft messages that name another sender are refused behind this.
+ * The first request of another broker: it says who it is, and gets a challenge. Nothing that it
+ * says is believed before {@link PeerProofHandler} has its proof.
  */
 public final class PeerHelloHandler implements RequestHandler {
 
   private final LocalBroker identity;
-  private final PeerAuthenticator authenticator;
+  private final PeerCredentials credentials;
 
-  public PeerHelloHandler(LocalBroker identity, PeerAuthenticator authenticator) {
+  public PeerHelloHandler(LocalBroker identity, PeerCredentials credentials) {
     this.identity = identity;
-    this.authenticator = authenticator;
+    this.credentials = credentials;
   }
 
   @Override
@@ -32,18 +38,20 @@ public final class PeerHelloHandler implements RequestHandler {
     try {
       version = ProtocolVersions.choose(hello.getMinVersion(), hello.getMaxVersion());
       check(hello);
-      authenticator.check(hello, request.connection().remote());
+      checkCertificate(hello, request.connection().certificateNames());
     } catch (RequestRefusedException refused) {
       responder.failAndClose(refused.code(), refused.getMessage());
       return;
     }
-    request.connection().acceptPeer(hello.getBrokerId(), hello.getChannel());
-    responder.respond(
+    PeerHelloResponse answer =
         PeerHelloResponse.newBuilder()
             .setBrokerId(identity.id())
             .setIncarnation(identity.incarnation().toString())
             .setVersion(version)
-            .build());
+            .setNonce(ByteString.copyFrom(ClusterSecret.nonce()))
+            .build();
+    request.connection().challengePeer(new PeerTranscript(hello, identity.id(), answer));
+    responder.respond(answer);
   }
 
   private void check(PeerHelloRequest hello) {
@@ -76,5 +84,39 @@ public final class PeerHelloHandler implements RequestHandler {
           ErrorCode.MALFORMED_REQUEST,
           "broker id " + hello.getBrokerId() + " is below the least value 1");
     }
+    if (hello.getNonce().size() != ClusterSecret.BYTES) {
+      throw new RequestRefusedException(
+          ErrorCode.MALFORMED_REQUEST,
+          "a nonce has " + ClusterSecret.BYTES + " bytes, this one " + hello.getNonce().size());
+    }
+    if (credentials.secret() == null) {
+      throw unauthenticated(
+          "broker "
+              + identity.id()
+              + " was started alone, without a secret, and takes no other broker; set"
+              + " cluster.secret.file");
+    }
+  }
+
+  private void checkCertificate(PeerHelloRequest hello, Set<String> certificateNames) {
+    if (!credentials.requiresTls()) {
+      return;
+    }
+    if (certificateNames == null) {
+      throw unauthenticated(
+          "broker "
+              + hello.getBrokerId()
+              + " came without TLS, which broker "
+              + identity.id()
+              + " asks of brokers; set peer.tls.* there too");
+    }
+    String refusal = PeerTls.refusal(certificateNames, hello.getBrokerId());
+    if (refusal != null) {
+      throw unauthenticated("broker " + hello.getBrokerId() + ": " + refusal);
+    }
+  }
+
+  private static RequestRefusedException unauthenticated(String text) {
+    return new RequestRefusedException(ErrorCode.UNAUTHENTICATED, text);
   }
 }

@@ -12,9 +12,14 @@ public enum CloseReason {
   FRAME_TOO_LARGE,
   /** A frame whose fields contradict each other, or one with the response flag. */
   MALFORMED_FRAME,
-  /** A request that needs a handshake first, or a request between brokers from a client. */
+  /**
+   * A request that needs a handshake first, a request between brokers from a client, or a broker
+   * without the right proof or certificate.
+   */
   UNAUTHENTICATED,
-  /** HELLO or PEER_HELLO was refused. */
+  /** The TLS handshake failed, or what was said inside TLS was no TLS. */
+  TLS,
+  /** HELLO, PEER_HELLO or PEER_PROOF was refused for another reason. */
   REFUSED,
   /** More connections than max.connections. */
   TOO_MANY_CONNECTIONS,

@@ -1,16 +1,19 @@
 package io.millrace.broker.net;
 
 import io.millrace.broker.api.Connection;
+import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.raft.transport.PeerTls;
+import io.millrace.broker.raft.transport.PeerTranscript;
 import io.millrace.protocol.message.PeerChannel;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.socket.SocketChannel;
+import io.netty.handler.ssl.SslHandler;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.function.IntPredicate;
 
 /**
  * State of one accepted connection: how far its handshake is, why it is not read at the moment,
@@ -45,7 +48,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   private final EventLoopGroup peerLoops;
   private final ResponseWriter writer;
   private final String remote;
-  private final IntPredicate isolatedFrom;
+  private final NetworkFaults faults;
   private final boolean overLimit;
   private final long openedNanos = System.nanoTime();
 
@@ -57,9 +60,9 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
   private volatile boolean receiving;
   private volatile int unanswered;
   private Set<Runnable> closeActions = new HashSet<>();
+  private PeerTranscript challenge;
 
   /**
-   * @param isolatedFrom see {@link NettyServer}
    * @param overLimit there are enough connections: answer a client's HELLO with a refusal
    */
   NettyConnection(
@@ -68,14 +71,14 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
       NetworkCounters counters,
       NetworkBudget outBudget,
       EventLoopGroup peerLoops,
-      IntPredicate isolatedFrom,
+      NetworkFaults faults,
       boolean overLimit) {
     this.channel = channel;
     this.config = config;
     this.counters = counters;
     this.outBudget = outBudget;
     this.peerLoops = peerLoops;
-    this.isolatedFrom = isolatedFrom;
+    this.faults = faults;
     this.overLimit = overLimit;
     this.remote = String.valueOf(channel.remoteAddress()).replaceFirst("^/", "");
     this.writer = new ResponseWriter(channel, outBudget, counters, this);
@@ -104,6 +107,25 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     if (role == Role.NEW) {
       role = Role.CLIENT;
     }
+  }
+
+  @Override
+  public Set<String> certificateNames() {
+    SslHandler tls = channel.pipeline().get(SslHandler.class);
+    return tls == null ? null : PeerTls.peerNames(tls);
+  }
+
+  @Override
+  public void challengePeer(PeerTranscript newChallenge) {
+    challenge = newChallenge;
+    role = Role.CHALLENGED;
+  }
+
+  @Override
+  public PeerTranscript takeChallenge() {
+    PeerTranscript taken = challenge;
+    challenge = null;
+    return taken;
   }
 
   @Override
@@ -188,7 +210,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
 
   /** Frames before the handshake are small; asked by the decoder for each frame. */
   int maxFrameBytes() {
-    return role == Role.NEW ? NetworkConfig.HANDSHAKE_FRAME_BYTES : config.maxFrameBytes();
+    return role.isAdmitted() ? config.maxFrameBytes() : NetworkConfig.HANDSHAKE_FRAME_BYTES;
   }
 
   /** A request goes to its handler. Peers bound their own windows and are not counted. */
@@ -197,11 +219,6 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     if (role != Role.PEER && unanswered >= config.requestsPerConnection()) {
       pause(REQUESTS);
     }
-  }
-
-  /** A test cut the network to the broker at the other side: nothing comes or goes. Any thread. */
-  boolean isIsolated() {
-    return role == Role.PEER && isolatedFrom.test(peerBrokerId);
   }
 
   /** A client has a request unanswered, or an answer that it has not taken; any thread. */
@@ -214,10 +231,11 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     return unanswered;
   }
 
-  /** Any thread. Takes over the response. */
+  /** Any thread. Takes over the response; a commanded fault can swallow it. */
   void send(Outgoing response) {
-    if (isIsolated()) {
+    if (role == Role.PEER && faults.losesTo(peerBrokerId)) {
       response.discard();
+      runOnEventLoop(this::answered);
       return;
     }
     writer.send(response);
@@ -300,7 +318,7 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
       return;
     }
     long stallNanos = TimeUnit.MILLISECONDS.toNanos(config.stallMillis());
-    if (role == Role.NEW
+    if (!role.isAdmitted()
         && nowNanos - openedNanos > TimeUnit.MILLISECONDS.toNanos(config.handshakeMillis())) {
       close(CloseReason.HANDSHAKE_TIMEOUT);
     } else if (receiving && !isPaused() && nowNanos - receivingSinceNanos > stallNanos) {

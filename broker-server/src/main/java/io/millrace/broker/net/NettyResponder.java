@@ -84,7 +84,10 @@ final class NettyResponder implements Responder {
 
   @Override
   public void failAndClose(ErrorCode code, String text) {
-    failAndClose(code, text, CloseReason.REFUSED);
+    failAndClose(
+        code,
+        text,
+        code == ErrorCode.UNAUTHENTICATED ? CloseReason.UNAUTHENTICATED : CloseReason.REFUSED);
   }
 
   void failAndClose(ErrorCode code, String text, CloseReason reason) {

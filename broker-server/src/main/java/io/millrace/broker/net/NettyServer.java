@@ -1,6 +1,9 @@
 package io.millrace.broker.net;
 
 import io.millrace.broker.api.Handlers;
+import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.raft.transport.PeerFaultHandler;
+import io.millrace.broker.raft.transport.PeerTls;
 import io.millrace.protocol.frame.FrameDecoder;
 import io.millrace.protocol.message.Gauge;
 import io.netty.bootstrap.ServerBootstrap;
@@ -25,7 +28,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.IntPredicate;
 
 /**
  * The one port of a broker, for clients and other brokers.
@@ -54,7 +56,8 @@ public final class NettyServer implements AutoCloseable {
   private final NetworkConfig config;
   private final Handlers handlers;
   private final NetworkCounters counters;
-  private final IntPredicate isolatedFrom;
+  private final NetworkFaults faults;
+  private final PeerTls peerTls;
   private final ByteBufAllocator allocator;
   private final FrameBudget clientInBudget;
   private final FrameBudget peerInBudget;
@@ -71,20 +74,21 @@ public final class NettyServer implements AutoCloseable {
    */
   public NettyServer(
       NetworkConfig config, Handlers handlers, NetworkCounters counters, String name) {
-    this(config, handlers, counters, name, brokerId -> false);
+    this(config, handlers, counters, name, new NetworkFaults(), null);
   }
 
   /**
-   * @param isolatedFrom brokers whose requests are swallowed, and whose answers too: a fault that a
-   *     test commands
+   * @param faults in the network to other brokers, that somebody commands
+   * @param peerTls for connections that begin with TLS; null = such a connection is garbage
    */
   public NettyServer(
       NetworkConfig config,
       Handlers handlers,
       NetworkCounters counters,
       String name,
-      IntPredicate isolatedFrom) {
-    this(config, handlers, counters, name, isolatedFrom, ByteBufAllocator.DEFAULT);
+      NetworkFaults faults,
+      PeerTls peerTls) {
+    this(config, handlers, counters, name, faults, peerTls, ByteBufAllocator.DEFAULT);
   }
 
   NettyServer(
@@ -92,13 +96,15 @@ public final class NettyServer implements AutoCloseable {
       Handlers handlers,
       NetworkCounters counters,
       String name,
-      IntPredicate isolatedFrom,
+      NetworkFaults faults,
+      PeerTls peerTls,
       ByteBufAllocator allocator) {
+    this.peerTls = peerTls;
     this.allocator = allocator;
     this.config = config;
     this.handlers = handlers;
     this.counters = counters;
-    this.isolatedFrom = isolatedFrom;
+    this.faults = faults;
     this.clientInBudget = new FrameBudget(config.inBytes());
     this.peerInBudget = new FrameBudget(config.inBytes());
     this.outBudget = new NetworkBudget("network.out.bytes", config.outBytes());
@@ -235,7 +241,7 @@ public final class NettyServer implements AutoCloseable {
               counters,
               outBudget,
               peerLoops,
-              isolatedFrom,
+              faults,
               open >= config.maxConnections());
       connections.add(connection);
       channel.closeFuture().addListener(closed -> connections.remove(connection));
@@ -245,10 +251,14 @@ public final class NettyServer implements AutoCloseable {
 
   void addHandlers(Channel channel, NettyConnection connection) {
     FrameDecoder decoder = new FrameDecoder(connection::maxFrameBytes);
+    if (peerTls != null) {
+      channel.pipeline().addLast(new TlsDetector(peerTls));
+    }
     channel
         .pipeline()
         .addLast(new InboundGate(connection, decoder, clientInBudget, peerInBudget, counters))
         .addLast(decoder)
+        .addLast(new PeerFaultHandler(faults, connection::peerBrokerId))
         // Keeps decoded frames back while the connection is paused.
         .addLast(new FlowControlHandler())
         .addLast(new RequestDispatcher(connection, handlers, counters, () -> shuttingDown));

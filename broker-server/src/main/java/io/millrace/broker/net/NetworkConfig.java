@@ -13,7 +13,7 @@ package io.millrace.broker.net;
  * @param outBytes responses that the sockets have not taken yet, over all connections
  * @param outBytesPerConnection responses that one socket has not taken yet
  * @param requestsPerConnection unanswered requests of one connection
- * @param handshakeMillis how long a connection may live without HELLO or PEER_HELLO
+ * @param handshakeMillis how long a connection may live without HELLO or PEER_PROOF
  * @param stallMillis how long half a frame, or a response that the socket does not take, may sit
  *     still before the connection is closed
  */
@@ -29,8 +29,8 @@ public record NetworkConfig(
     int handshakeMillis,
     int stallMillis) {
 
-  /** Bound of a frame before the handshake: HELLO and PEER_HELLO are far smaller. */
-  public static final int HANDSHAKE_FRAME_BYTES = 64 * 1024;
+  /** Bound of a frame before the handshake is done: what belongs to it is far smaller. */
+  public static final int HANDSHAKE_FRAME_BYTES = 4 * 1024;
 
   public static final int DEFAULT_PEER_THREADS = 2;
   public static final int DEFAULT_MAX_FRAME_BYTES = 20 * 1024 * 1024;

@@ -12,8 +12,10 @@ import io.millrace.protocol.frame.Frames;
 import io.millrace.protocol.frame.MalformedFrameException;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import java.io.IOException;
 import java.util.function.BooleanSupplier;
+import javax.net.ssl.SSLException;
 
 /**
  * The last handler of a connection: checks that the request is admitted, and calls the handler of
@@ -29,6 +31,7 @@ import java.util.function.BooleanSupplier;
 final class RequestDispatcher extends ChannelInboundHandlerAdapter {
 
   private static final int FIRST_PEER_CODE = ApiKind.PEER_HELLO.code();
+  private static final int MAX_REASON_CHARS = 120;
 
   private final NettyConnection connection;
   private final Handlers handlers;
@@ -50,7 +53,7 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
   public void channelRead(ChannelHandlerContext ctx, Object message) {
     Frame frame = (Frame) message;
     try {
-      if (!connection.isClosing() && !connection.isIsolated()) {
+      if (!connection.isClosing()) {
         dispatch(frame);
       }
     } finally {
@@ -91,10 +94,14 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
     Role role = connection.role();
     if (kind == ApiKind.PEER_HELLO) {
       return role == Role.NEW
-          || refuse(
-              responder,
-              "PEER_HELLO must be the first request of a connection",
-              CloseReason.UNAUTHENTICATED);
+          || refuse(responder, "PEER_HELLO must be the first request of a connection");
+    }
+    if (kind == ApiKind.PEER_PROOF) {
+      return role == Role.CHALLENGED
+          || refuse(responder, "PEER_PROOF must be the second request, behind a PEER_HELLO");
+    }
+    if (role == Role.CHALLENGED) {
+      return refuse(responder, kind + " came before PEER_PROOF; prove first who you are");
     }
     if (kind.code() > FIRST_PEER_CODE && role != Role.PEER) {
       return refuse(
@@ -102,8 +109,7 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
           kind
               + " is a request between brokers; "
               + connection.remote()
-              + " has not sent a PEER_HELLO",
-          CloseReason.UNAUTHENTICATED);
+              + " has not sent a PEER_HELLO");
     }
     if (kind == ApiKind.HELLO) {
       if (role == Role.NEW && connection.isOverLimit()) {
@@ -117,8 +123,7 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
       return true;
     }
     if (role == Role.NEW) {
-      return refuse(
-          responder, kind + " came before HELLO; say HELLO first", CloseReason.UNAUTHENTICATED);
+      return refuse(responder, kind + " came before HELLO; say HELLO first");
     }
     if (role == Role.CLIENT && shuttingDown.getAsBoolean()) {
       counters.refusedRequests.increment();
@@ -128,8 +133,8 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
     return true;
   }
 
-  private static boolean refuse(NettyResponder responder, String text, CloseReason reason) {
-    responder.failAndClose(ErrorCode.UNAUTHENTICATED, text, reason);
+  private static boolean refuse(NettyResponder responder, String text) {
+    responder.failAndClose(ErrorCode.UNAUTHENTICATED, text);
     return false;
   }
 
@@ -139,7 +144,13 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
     } catch (RequestRefusedException refused) {
       failUnlessAnswered(responder, refused.code(), refused.getMessage(), refused);
     } catch (MalformedFrameException malformed) {
-      failUnlessAnswered(responder, malformed.code(), malformed.getMessage(), malformed);
+      if (connection.role().isAdmitted() || responder.isAnswered()) {
+        failUnlessAnswered(responder, malformed.code(), malformed.getMessage(), malformed);
+      } else {
+        // A stranger gets no second try.
+        responder.failAndClose(
+            malformed.code(), malformed.getMessage(), CloseReason.MALFORMED_FRAME);
+      }
     } catch (RuntimeException | Error fault) {
       counters.errors.record("handler of " + request.kind(), fault);
       if (!responder.isAnswered()) {
@@ -178,12 +189,37 @@ final class RequestDispatcher extends ChannelInboundHandlerAdapter {
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     if (cause instanceof MalformedFrameException malformed) {
       malformed(malformed);
+    } else if (cause.getCause() instanceof SSLException broken) {
+      closeTls(broken);
     } else if (cause instanceof IOException) {
       connection.close(CloseReason.IO_ERROR); // Reset by the other side, or a broken network.
     } else {
       counters.errors.record("connection handling", cause);
       connection.close(CloseReason.IO_ERROR);
     }
+  }
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+    if (event instanceof SslHandshakeCompletionEvent ended && !ended.isSuccess()) {
+      closeTls(ended.cause());
+    }
+    ctx.fireUserEventTriggered(event);
+  }
+
+  private void closeTls(Throwable cause) {
+    if (!connection.isClosing()) {
+      counters.errors.recordEvent(
+          "close " + CloseReason.TLS,
+          "TLS with " + connection.remote() + " failed: " + reason(cause));
+      connection.close(CloseReason.TLS);
+    }
+  }
+
+  /** Netty's text for what is no TLS holds all the bytes; a stranger must not fill the log. */
+  private static String reason(Throwable cause) {
+    String text = String.valueOf(cause.getMessage());
+    return text.length() <= MAX_REASON_CHARS ? text : text.substring(0, MAX_REASON_CHARS) + "...";
   }
 
   private void malformed(MalformedFrameException malformed) {

@@ -6,6 +6,7 @@ import io.millrace.broker.log.FileRegion;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import io.netty.handler.ssl.SslHandler;
 import java.io.EOFException;
 import java.io.IOException;
 import java.util.Queue;
@@ -148,8 +149,9 @@ final class ResponseWriter {
     last.addListener(written -> finished(response, written.cause()));
   }
 
-  private static boolean canTransfer(Outgoing response, long sliceBytes) {
-    if (sliceBytes <= COPY_BYTES) {
+  private boolean canTransfer(Outgoing response, long sliceBytes) {
+    // TLS encrypts bytes in memory; it cannot take them from a file.
+    if (sliceBytes <= COPY_BYTES || channel.pipeline().get(SslHandler.class) != null) {
       return false;
     }
     for (FetchSlice slice : response.slices()) {

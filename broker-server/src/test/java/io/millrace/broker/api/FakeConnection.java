@@ -1,8 +1,10 @@
 package io.millrace.broker.api;
 
+import io.millrace.broker.raft.transport.PeerTranscript;
 import io.millrace.protocol.message.PeerChannel;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /** A connection that remembers what handlers did to it. */
 final class FakeConnection implements Connection {
@@ -11,6 +13,8 @@ final class FakeConnection implements Connection {
   Role role = Role.NEW;
   int peerBrokerId;
   String clientName;
+  Set<String> certificateNames;
+  PeerTranscript challenge;
 
   @Override
   public String remote() {
@@ -31,6 +35,24 @@ final class FakeConnection implements Connection {
   public void acceptClient(String name) {
     role = Role.CLIENT;
     clientName = name;
+  }
+
+  @Override
+  public Set<String> certificateNames() {
+    return certificateNames;
+  }
+
+  @Override
+  public void challengePeer(PeerTranscript newChallenge) {
+    role = Role.CHALLENGED;
+    challenge = newChallenge;
+  }
+
+  @Override
+  public PeerTranscript takeChallenge() {
+    PeerTranscript taken = challenge;
+    challenge = null;
+    return taken;
   }
 
   @Override

@@ -11,11 +11,14 @@ import io.millrace.broker.cluster.LeaderMover;
 import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.cluster.ProducerIds;
 import io.millrace.broker.cluster.Uuids;
+import io.millrace.broker.cluster.message.AllocateProducerIds;
 import io.millrace.broker.cluster.message.DeleteTopic;
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
 import io.millrace.broker.cluster.message.ProducerIdBlock;
-import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.cluster.message.RegisterBroker;
+import io.millrace.broker.cluster.message.ReplicasRemoved;
+import io.millrace.broker.cluster.message.ReplicasStarted;
 import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
@@ -39,6 +42,7 @@ import io.millrace.protocol.message.MetadataCommandHeader;
 import io.millrace.protocol.message.MetadataCommandResponse;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
+import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.RaftHeader;
 import io.millrace.protocol.message.RaftResponseHeader;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -193,6 +197,43 @@ class HandlersTest {
   }
 
   @Test
+  void aBrokerSendsOnlyItsOwnCommands() {
+    connection.acceptPeer(2, io.millrace.protocol.message.PeerChannel.PEER_CONTROL);
+    MetadataCommandHandler handler = new MetadataCommandHandler(metadata, errors);
+    List<MetadataCommand> ofBroker3 =
+        List.of(
+            MetadataCommand.newBuilder()
+                .setRegisterBroker(RegisterBroker.newBuilder().setId(3))
+                .build(),
+            MetadataCommand.newBuilder()
+                .setReplicasStarted(ReplicasStarted.newBuilder().setBroker(3))
+                .build(),
+            MetadataCommand.newBuilder()
+                .setReplicasRemoved(ReplicasRemoved.newBuilder().setBroker(3))
+                .build(),
+            MetadataCommand.newBuilder()
+                .setAllocateProducerIds(AllocateProducerIds.newBuilder().setBroker(3))
+                .build());
+    for (MetadataCommand command : ofBroker3) {
+      assertThatThrownBy(
+              () ->
+                  handle(
+                      handler, MetadataCommandHeader.getDefaultInstance(), command.toByteArray()))
+          .isInstanceOfSatisfying(
+              RequestRefusedException.class,
+              refused -> assertThat(refused.code()).isEqualTo(ErrorCode.REFUSED))
+          .hasMessage("broker 2 sent " + command.getCommandCase() + " of broker 3");
+    }
+    assertThat(metadata.submitted).isNull();
+    MetadataCommand own =
+        MetadataCommand.newBuilder()
+            .setRegisterBroker(RegisterBroker.newBuilder().setId(2))
+            .build();
+    handle(handler, MetadataCommandHeader.getDefaultInstance(), own.toByteArray());
+    assertThat(metadata.submitted).isEqualTo(own);
+  }
+
+  @Test
   void aPayloadThatIsNoCommandIsMalformed() {
     assertThatThrownBy(
             () ->
@@ -264,8 +305,7 @@ class HandlersTest {
   @Test
   void raftMessagesGoOnWithTheBrokerOfTheConnection() throws Exception {
     connection.acceptPeer(2, io.millrace.protocol.message.PeerChannel.PEER_DATA);
-    try (PeerRequests requests =
-        new PeerRequests(1, new NetworkFaults(), broker -> {}, null, null)) {
+    try (PeerRequests requests = new PeerRequests(1, broker -> {}, null, null)) {
       handle(
           new RaftHandler(requests),
           RaftHeader.newBuilder().setType(2).setGroup("nowhere").build(),
@@ -295,6 +335,11 @@ class HandlersTest {
         onGauges.run();
         return List.of(Gauge.newBuilder().setName("g").setUsed(1).setLimit(2).build());
       }
+
+      @Override
+      public List<PeerFaults> networkFaults() {
+        return List.of(PeerFaults.newBuilder().setBrokerId(4).build());
+      }
     };
   }
 
@@ -313,6 +358,7 @@ class HandlersTest {
     assertThat(status.getMetadataLeader()).isEqualTo(3);
     assertThat(status.getReplicas(0).getGroup()).isEqualTo("meta");
     assertThat(status.getGauges(0).getLimit()).isEqualTo(2);
+    assertThat(status.getNetworkFaults(0).getBrokerId()).isEqualTo(4);
   }
 
   @Test

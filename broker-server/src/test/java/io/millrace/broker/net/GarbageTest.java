@@ -3,11 +3,11 @@ package io.millrace.broker.net;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.broker.api.Handlers;
+import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.frame.FrameFormat;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
-import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.channel.nio.NioIoHandler;
@@ -84,7 +84,7 @@ class GarbageTest {
     channel.config().setAllocator(allocator);
     NettyConnection connection =
         new NettyConnection(
-            channel, config, counters, outBudget, peerLoops, brokerId -> false, false);
+            channel, config, counters, outBudget, peerLoops, new NetworkFaults(), false);
     server.addHandlers(channel, connection);
     // In pieces, as a network may bring it.
     for (int i = 0; i < bytes.length && channel.isOpen(); i += 7) {
@@ -93,52 +93,13 @@ class GarbageTest {
     channel.runPendingTasks();
     assertThat(channel.isOpen()).isFalse();
     assertThat(counters.closedCount(reason)).isEqualTo(1);
-    assertThat(allocator.allocated).isLessThan(MAX_BYTES);
+    assertThat(allocator.allocated()).isLessThan(MAX_BYTES);
     for (ByteBuf answer = channel.readOutbound(); answer != null; ) {
       answer.release();
       answer = channel.readOutbound();
     }
     channel.finishAndReleaseAll();
-    assertThat(allocator.metric().usedDirectMemory() + allocator.metric().usedHeapMemory())
-        .isZero();
+    assertThat(allocator.used()).isZero();
     assertThat(outBudget.used()).isZero();
-  }
-
-  /** Counts all bytes that were ever asked for. */
-  private static final class CountingAllocator extends UnpooledWithCount {
-    long allocated;
-
-    @Override
-    void count(int bytes) {
-      allocated += bytes;
-    }
-  }
-
-  private abstract static class UnpooledWithCount extends io.netty.buffer.AbstractByteBufAllocator {
-
-    private final UnpooledByteBufAllocator real = new UnpooledByteBufAllocator(true, true);
-
-    abstract void count(int bytes);
-
-    io.netty.buffer.ByteBufAllocatorMetric metric() {
-      return real.metric();
-    }
-
-    @Override
-    protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
-      count(initialCapacity);
-      return real.heapBuffer(initialCapacity, maxCapacity);
-    }
-
-    @Override
-    protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
-      count(initialCapacity);
-      return real.directBuffer(initialCapacity, maxCapacity);
-    }
-
-    @Override
-    public boolean isDirectBufferPooled() {
-      return false;
-    }
   }
 }

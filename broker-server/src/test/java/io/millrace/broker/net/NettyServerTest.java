@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import io.millrace.broker.api.DistinctErrors;
 import io.millrace.broker.api.Handlers;
 import io.millrace.broker.api.HelloHandler;
 import io.millrace.broker.api.PeerHelloHandler;
+import io.millrace.broker.api.PeerProofHandler;
 import io.millrace.broker.api.RequestContext;
 import io.millrace.broker.api.RequestHandler;
 import io.millrace.broker.api.RequestRefusedException;
@@ -15,6 +17,10 @@ import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.FetchSlice;
 import io.millrace.broker.log.TestSlices;
+import io.millrace.broker.raft.transport.ClusterSecret;
+import io.millrace.broker.raft.transport.NetworkFaults;
+import io.millrace.broker.raft.transport.NetworkFaults.Flow;
+import io.millrace.broker.raft.transport.PeerCredentials;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.frame.FrameFormat;
@@ -28,6 +34,7 @@ import io.millrace.protocol.message.ListOffsetsRequest;
 import io.millrace.protocol.message.ListOffsetsResponse;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
+import io.millrace.protocol.message.PeerHelloRequest;
 import io.millrace.protocol.message.PeerHelloResponse;
 import io.millrace.protocol.message.ProduceRequest;
 import io.millrace.protocol.message.ProduceResponse;
@@ -60,6 +67,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.slf4j.LoggerFactory;
 
 @Timeout(60)
 class NettyServerTest {
@@ -68,10 +76,12 @@ class NettyServerTest {
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
   private static final LocalBroker IDENTITY = new LocalBroker("shop", 1, new UUID(1, 2));
   private static final int FRAME_BYTES = 4 << 20;
+  private static final ClusterSecret SECRET = ClusterSecret.random();
 
   private final Map<ApiKind, RequestHandler> handlers = new EnumMap<>(ApiKind.class);
   private final NetworkCounters counters = new NetworkCounters();
-  private final Set<Integer> isolated = ConcurrentHashMap.newKeySet();
+  private final PeerCredentials credentials = new PeerCredentials(SECRET, null);
+  private final NetworkFaults faults = new NetworkFaults();
   private final UnpooledByteBufAllocator allocator = new UnpooledByteBufAllocator(true, false);
   private NettyServer server;
   private InetSocketAddress address;
@@ -117,24 +127,21 @@ class NettyServerTest {
 
   private void start(NetworkConfig config) throws IOException {
     handlers.put(ApiKind.HELLO, new HelloHandler(IDENTITY, config.maxFrameBytes(), 1, "test"));
+    handlers.put(ApiKind.PEER_HELLO, new PeerHelloHandler(IDENTITY, credentials));
     handlers.put(
-        ApiKind.PEER_HELLO,
-        new PeerHelloHandler(
-            IDENTITY,
+        ApiKind.PEER_PROOF,
+        new PeerProofHandler(
+            credentials,
             (hello, remote) -> {
               if (hello.getBrokerId() == 9) {
                 throw new RequestRefusedException(
                     ErrorCode.INCARNATION_MISMATCH, "broker 9 has another incarnation");
               }
-            }));
+            },
+            new DistinctErrors(LoggerFactory.getLogger(NettyServerTest.class))));
     server =
         new NettyServer(
-            config,
-            new Handlers(handlers.values()),
-            counters,
-            "test",
-            brokerId -> isolated.contains(brokerId),
-            allocator);
+            config, new Handlers(handlers.values()), counters, "test", faults, null, allocator);
     address = server.start(ANY_PORT);
   }
 
@@ -290,7 +297,7 @@ class NettyServerTest {
       assertThat(answer.correlation()).isEqualTo(77);
       assertThat(answer.error().getCode()).isEqualTo(ErrorCode.FRAME_TOO_LARGE.number());
       assertThat(answer.error().getText())
-          .isEqualTo("frame of 65537 bytes is over the limit of 65536 on this connection");
+          .isEqualTo("frame of 4097 bytes is over the limit of 4096 on this connection");
       assertThat(client.isClosed()).isTrue();
     }
     try (RawClient client = connect()) {
@@ -649,7 +656,7 @@ class NettyServerTest {
         RawClient second = connect();
         RawClient third = new RawClient(address);
         RawClient broker = new RawClient(address)) {
-      assertThat(broker.peerHello("shop", 2).error().getCode()).isZero();
+      assertThat(broker.peerHello("shop", 2, SECRET).error().getCode()).isZero();
       RawClient.Answer answer = third.hello();
       assertThat(answer.error().getCode()).isEqualTo(ErrorCode.REFUSED.number());
       assertThat(answer.error().getText()).contains("max.connections");
@@ -711,7 +718,8 @@ class NettyServerTest {
     start(config());
     try (RawClient broker = new RawClient(address);
         RawClient client = connect()) {
-      PeerHelloResponse hello = broker.peerHello("shop", 2).header(PeerHelloResponse.parser());
+      PeerHelloResponse hello =
+          broker.peerHello("shop", 2, SECRET).header(PeerHelloResponse.parser());
       assertThat(hello.getBrokerId()).isEqualTo(1);
       assertThat(hello.getIncarnation()).isEqualTo(IDENTITY.incarnation().toString());
       assertThat(hello.getVersion()).isEqualTo(1);
@@ -732,7 +740,7 @@ class NettyServerTest {
   }
 
   @Test
-  void framesBehindAPeerHelloWaitForTheMove() throws IOException {
+  void framesBehindAProofWaitForTheMove() throws IOException {
     List<String> threads = new CopyOnWriteArrayList<>();
     handle(
         ApiKind.RAFT,
@@ -743,21 +751,16 @@ class NettyServerTest {
     start(config());
     for (int round = 0; round < 20; round++) {
       try (RawClient broker = new RawClient(address)) {
-        byte[] hello =
+        PeerHelloRequest hello = RawClient.peerHelloOf("shop", 2);
+        broker.send(ApiKind.PEER_HELLO, 0, hello);
+        PeerHelloResponse challenge = broker.read().header(PeerHelloResponse.parser());
+        byte[] proof =
             RawClient.frame(
-                ApiKind.PEER_HELLO,
-                1,
-                io.millrace.protocol.message.PeerHelloRequest.newBuilder()
-                    .setClusterId("shop")
-                    .setBrokerId(2)
-                    .setMinVersion(1)
-                    .setMaxVersion(1)
-                    .build(),
-                new byte[0]);
+                ApiKind.PEER_PROOF, 1, RawClient.proofOf(hello, challenge, SECRET), new byte[0]);
         byte[] raft =
             RawClient.frame(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance(), new byte[9]);
-        ByteBuffer together = ByteBuffer.allocate(hello.length + 3 * raft.length);
-        broker.write(together.put(hello).put(raft).put(raft).put(raft).array());
+        ByteBuffer together = ByteBuffer.allocate(proof.length + 3 * raft.length);
+        broker.write(together.put(proof).put(raft).put(raft).put(raft).array());
         assertThat(broker.read().correlation()).isEqualTo(1);
         for (int i = 0; i < 3; i++) {
           assertThat(broker.read().correlation()).isEqualTo(2);
@@ -781,19 +784,85 @@ class NettyServerTest {
         });
     start(config());
     try (RawClient broker = new RawClient(address)) {
-      broker.peerHello("shop", 2);
+      broker.peerHello("shop", 2, SECRET);
       broker.send(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance());
       await().until(() -> parked.size() == 1);
-      isolated.add(2);
+      faults.isolateFrom(2);
       parked.get(0).respond(RaftResponseHeader.getDefaultInstance());
       broker.send(ApiKind.RAFT, 3, RaftHeader.getDefaultInstance());
       await().until(() -> gauge("net.bytes.in") > 0 && counters.requestCount(ApiKind.RAFT) == 1);
       // What a broker waits for does not hold up the end of this one.
       assertThat(server.drain(5_000)).isTrue();
-      isolated.clear();
+      await().until(() -> gauge("net.unanswered") == 0);
+      faults.heal();
       broker.send(ApiKind.RAFT, 4, RaftHeader.getDefaultInstance());
       assertThat(broker.read().correlation()).isIn(3, 4);
     }
+  }
+
+  @Test
+  void theHandshakeOfAnIsolatedBrokerIsSwallowedAndItsConnectionStaysOpen() throws IOException {
+    start(config());
+    faults.isolateFrom(2);
+    PeerHelloRequest hello = RawClient.peerHelloOf("shop", 2);
+    try (RawClient cutOff = new RawClient(address);
+        RawClient other = new RawClient(address)) {
+      long before = gauge("net.bytes.in");
+      cutOff.send(ApiKind.PEER_HELLO, 5, hello);
+      await().until(() -> gauge("net.bytes.in") > before);
+      assertThat(other.peerHello("shop", 3, SECRET).error().getCode()).isZero();
+      faults.heal();
+      cutOff.send(ApiKind.PEER_HELLO, 6, hello);
+      assertThat(cutOff.read().correlation()).isEqualTo(6);
+    }
+    assertThat(counters.requestCount(ApiKind.PEER_HELLO)).isEqualTo(2);
+  }
+
+  @Test
+  void oneWayABrokerIsHeardAndNotAnswered() throws IOException {
+    handle(
+        ApiKind.RAFT,
+        (request, responder) -> responder.respond(RaftResponseHeader.getDefaultInstance()));
+    start(config());
+    try (RawClient broker = new RawClient(address)) {
+      broker.peerHello("shop", 2, SECRET);
+      faults.set(2, new NetworkFaults.Link(Flow.CUT, Flow.SOUND));
+      broker.send(ApiKind.RAFT, 2, RaftHeader.getDefaultInstance());
+      await().until(() -> counters.requestCount(ApiKind.RAFT) == 1);
+      await().until(() -> gauge("net.unanswered") == 0);
+      faults.heal();
+      broker.send(ApiKind.RAFT, 3, RaftHeader.getDefaultInstance());
+      assertThat(broker.read().correlation()).isEqualTo(3);
+    }
+  }
+
+  /** The connection moves to another event loop while messages on it are late. */
+  @Test
+  void lateRequestsAndAnswersKeepTheirOrderFromTheHandshakeOn() throws IOException {
+    Set<String> threads = ConcurrentHashMap.newKeySet();
+    handle(
+        ApiKind.RAFT,
+        (request, responder) -> {
+          threads.add(Thread.currentThread().getName());
+          responder.respond(RaftResponseHeader.getDefaultInstance());
+        });
+    start(config());
+    Flow late = new Flow(false, 20, 20, 0);
+    faults.set(2, new NetworkFaults.Link(late, late));
+    try (RawClient broker = new RawClient(address)) {
+      long startNanos = System.nanoTime();
+      broker.peerHello("shop", 2, SECRET);
+      assertThat(System.nanoTime() - startNanos).isGreaterThanOrEqualTo(40_000_000L);
+      for (int i = 0; i < 200; i++) {
+        broker.send(ApiKind.RAFT, 10 + i, RaftHeader.getDefaultInstance(), new byte[100]);
+      }
+      for (int i = 0; i < 200; i++) {
+        assertThat(broker.read().correlation()).isEqualTo(10 + i);
+      }
+      // Left late at the end: the buffers are looked at when the server has closed.
+      broker.send(ApiKind.RAFT, 1, RaftHeader.getDefaultInstance(), new byte[100]);
+    }
+    assertThat(threads).allMatch(name -> name.startsWith("net-peer-test"));
   }
 
   @Test
@@ -803,19 +872,19 @@ class NettyServerTest {
         RawClient sameId = new RawClient(address);
         RawClient otherIncarnation = new RawClient(address);
         RawClient client = connect()) {
-      assertThat(otherCluster.peerHello("bank", 2).error().getText())
+      assertThat(otherCluster.peerHello("bank", 2, SECRET).error().getText())
           .isEqualTo(
               "broker 2 of cluster bank came to broker 1 of cluster shop; correct"
                   + " cluster.brokers");
       assertThat(otherCluster.isClosed()).isTrue();
-      assertThat(sameId.peerHello("shop", 1).error().getText())
+      assertThat(sameId.peerHello("shop", 1, SECRET).error().getText())
           .startsWith("two brokers say that they are broker 1: incarnations incarnation-1 and ");
       assertThat(sameId.isClosed()).isTrue();
-      RawClient.Answer mismatch = otherIncarnation.peerHello("shop", 9);
+      RawClient.Answer mismatch = otherIncarnation.peerHello("shop", 9, SECRET);
       assertThat(mismatch.error().getCode()).isEqualTo(ErrorCode.INCARNATION_MISMATCH.number());
       assertThat(mismatch.error().getText()).isEqualTo("broker 9 has another incarnation");
       assertThat(otherIncarnation.isClosed()).isTrue();
-      assertThat(client.peerHello("shop", 2).error().getText())
+      assertThat(client.peerHello("shop", 2, SECRET).error().getText())
           .isEqualTo("PEER_HELLO must be the first request of a connection");
       assertThat(client.isClosed()).isTrue();
     }

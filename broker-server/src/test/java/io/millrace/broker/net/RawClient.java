@@ -1,9 +1,12 @@
 package io.millrace.broker.net;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import com.google.protobuf.Parser;
+import io.millrace.broker.raft.transport.ClusterSecret;
+import io.millrace.broker.raft.transport.PeerTranscript;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.frame.FrameFormat;
 import io.millrace.protocol.frame.Frames;
@@ -11,6 +14,9 @@ import io.millrace.protocol.message.BareResponse;
 import io.millrace.protocol.message.ErrorInfo;
 import io.millrace.protocol.message.HelloRequest;
 import io.millrace.protocol.message.PeerHelloRequest;
+import io.millrace.protocol.message.PeerHelloResponse;
+import io.millrace.protocol.message.PeerProofRequest;
+import io.millrace.protocol.message.PeerProofResponse;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
@@ -46,6 +52,14 @@ public final class RawClient implements AutoCloseable {
 
   public RawClient(InetSocketAddress address) throws IOException {
     this(address, 0);
+  }
+
+  /** On a connected socket, for instance one that speaks TLS. */
+  RawClient(Socket connected) throws IOException {
+    socket = connected;
+    socket.setSoTimeout(READ_TIMEOUT_MILLIS);
+    out = socket.getOutputStream();
+    in = new DataInputStream(socket.getInputStream());
   }
 
   /** With a small receive buffer the other side soon notices that nobody reads. */
@@ -112,25 +126,59 @@ public final class RawClient implements AutoCloseable {
     return read();
   }
 
-  public Answer peerHello(String clusterId, int brokerId) throws IOException {
-    send(
-        ApiKind.PEER_HELLO,
-        1,
-        PeerHelloRequest.newBuilder()
-            .setClusterId(clusterId)
-            .setBrokerId(brokerId)
-            .setIncarnation("incarnation-" + brokerId)
-            .setMinVersion(1)
-            .setMaxVersion(1)
-            .build());
-    return read();
+  /** What a broker says first, with a new nonce. */
+  public static PeerHelloRequest peerHelloOf(String clusterId, int brokerId) {
+    return PeerHelloRequest.newBuilder()
+        .setClusterId(clusterId)
+        .setBrokerId(brokerId)
+        .setIncarnation("incarnation-" + brokerId)
+        .setHost("127.0.0.1")
+        .setPort(1)
+        .setMinVersion(1)
+        .setMaxVersion(1)
+        .setNonce(ByteString.copyFrom(ClusterSecret.nonce()))
+        .build();
+  }
+
+  /** The proof for the answer to a hello. */
+  public static PeerProofRequest proofOf(
+      PeerHelloRequest hello, PeerHelloResponse answer, ClusterSecret secret) {
+    PeerTranscript transcript = new PeerTranscript(hello, answer.getBrokerId(), answer);
+    return PeerProofRequest.newBuilder()
+        .setProof(ByteString.copyFrom(transcript.initiatorProof(secret)))
+        .build();
+  }
+
+  /**
+   * The whole handshake of a broker. Returns the answer to its PEER_HELLO, or the first error,
+   * after checking the other side's proof.
+   */
+  public Answer peerHello(String clusterId, int brokerId, ClusterSecret secret) throws IOException {
+    PeerHelloRequest hello = peerHelloOf(clusterId, brokerId);
+    send(ApiKind.PEER_HELLO, 1, hello);
+    Answer challenge = read();
+    if (challenge.error().getCode() != 0) {
+      return challenge;
+    }
+    PeerHelloResponse response = challenge.header(PeerHelloResponse.parser());
+    send(ApiKind.PEER_PROOF, 2, proofOf(hello, response, secret));
+    Answer proof = read();
+    if (proof.error().getCode() != 0) {
+      return proof;
+    }
+    byte[] theirs = proof.header(PeerProofResponse.parser()).getProof().toByteArray();
+    if (!new PeerTranscript(hello, response.getBrokerId(), response)
+        .isAcceptorProof(theirs, secret)) {
+      throw new IOException("the proof of broker " + response.getBrokerId() + " is wrong");
+    }
+    return challenge;
   }
 
   /** True when the broker closed the connection, after at most the read timeout. */
   public boolean isClosed() throws IOException {
     try {
       return in.read() < 0;
-    } catch (java.net.SocketException reset) {
+    } catch (java.net.SocketException | javax.net.ssl.SSLException broken) {
       return true;
     }
   }

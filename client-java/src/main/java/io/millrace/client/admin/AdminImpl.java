@@ -24,8 +24,12 @@ import io.millrace.protocol.message.BrokerStatusRequest;
 import io.millrace.protocol.message.BrokerStatusResponse;
 import io.millrace.protocol.message.CreateTopicRequest;
 import io.millrace.protocol.message.DeleteTopicRequest;
+import io.millrace.protocol.message.FaultsAction;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
+import io.millrace.protocol.message.NetworkFaultsRequest;
+import io.millrace.protocol.message.NetworkFaultsResponse;
+import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.TopicInfo;
 import io.millrace.protocol.message.TopicSettings;
 import io.netty.buffer.ByteBuf;
@@ -149,11 +153,44 @@ public final class AdminImpl implements Admin {
 
   @Override
   public CompletableFuture<BrokerStatusResponse> brokerStatus(int brokerId) {
+    return askBroker(
+        brokerId,
+        Api.BROKER_STATUS,
+        wait -> BrokerStatusRequest.newBuilder().setContext(metadata.context(wait)).build());
+  }
+
+  @Override
+  public CompletableFuture<List<PeerFaults>> networkFaults(int brokerId) {
+    return networkFaults(brokerId, NetworkFaultsRequest.newBuilder());
+  }
+
+  @Override
+  public CompletableFuture<List<PeerFaults>> setNetworkFaults(
+      int brokerId, Collection<PeerFaults> faults) {
+    return networkFaults(
+        brokerId,
+        NetworkFaultsRequest.newBuilder()
+            .setAction(FaultsAction.FAULTS_REPLACE)
+            .addAllFaults(Checks.notNull("faults", faults)));
+  }
+
+  private CompletableFuture<List<PeerFaults>> networkFaults(
+      int brokerId, NetworkFaultsRequest.Builder request) {
+    return askBroker(
+            brokerId,
+            Api.NETWORK_FAULTS,
+            wait -> request.setContext(metadata.context(wait)).build())
+        .thenApply(NetworkFaultsResponse::getFaultsList);
+  }
+
+  /** Asks this very broker, whose address is looked up when it is not known. */
+  private <R extends Message> CompletableFuture<R> askBroker(
+      int brokerId, Api<R> api, LongFunction<? extends Message> request) {
     Checks.atLeast("brokerId", brokerId, 1);
-    CompletableFuture<BrokerStatusResponse> result = new CompletableFuture<>();
+    CompletableFuture<R> result = new CompletableFuture<>();
     BrokerAddress known = metadata.view().broker(brokerId);
     if (known != null) {
-      askStatus(brokerId, known, result);
+      ask(brokerId, known, api, request, result);
     } else {
       metadata
           .refresh()
@@ -171,28 +208,32 @@ public final class AdminImpl implements Admin {
                               + "; known are "
                               + view.brokers().keySet().stream().sorted().toList()));
                 } else {
-                  askStatus(brokerId, view.broker(brokerId), result);
+                  ask(brokerId, view.broker(brokerId), api, request, result);
                 }
               });
     }
     return result;
   }
 
-  private void askStatus(
-      int brokerId, BrokerAddress address, CompletableFuture<BrokerStatusResponse> result) {
+  private <R extends Message> void ask(
+      int brokerId,
+      BrokerAddress address,
+      Api<R> api,
+      LongFunction<? extends Message> request,
+      CompletableFuture<R> result) {
     int timeout = context.config().requestTimeoutMillis();
     context
         .connections()
         .send(
             address,
             brokerId,
-            Api.BROKER_STATUS,
-            BrokerStatusRequest.newBuilder().setContext(metadata.context(timeout)).build(),
+            api,
+            request.apply(timeout),
             null,
             timeout,
             new Answer<>() {
               @Override
-              public void done(BrokerStatusResponse response, ByteBuf payload) {
+              public void done(R response, ByteBuf payload) {
                 complete(result, response, null);
               }
 

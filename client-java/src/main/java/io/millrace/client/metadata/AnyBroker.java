@@ -34,8 +34,10 @@ public final class AnyBroker {
 
   private static final Backoff BACKOFF = new Backoff(50, 1_000);
 
-  /** A broker that is silent for so long is passed over for the next one. */
-  private static final long READ_ATTEMPT_MILLIS = 2_000;
+  /** A broker that is silent for so long is passed over for the next one; doubles each round. */
+  private static final long READ_ATTEMPT_MILLIS = 500;
+
+  private static final int MOST_DOUBLINGS = 3;
 
   private final Connections connections;
   private final BrokerPicker picker;
@@ -98,8 +100,12 @@ public final class AnyBroker {
         return;
       }
       tried.add(current);
-      long wait = idempotent ? Math.min(left, READ_ATTEMPT_MILLIS) : left;
+      long wait = idempotent ? Math.min(left, readAttemptMillis()) : left;
       connections.send(current, 0, api, request.apply(wait), null, wait, this);
+    }
+
+    private long readAttemptMillis() {
+      return READ_ATTEMPT_MILLIS << Math.min(rounds, MOST_DOUBLINGS);
     }
 
     private void later(long nanos) {

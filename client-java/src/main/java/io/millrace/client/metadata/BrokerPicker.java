@@ -2,6 +2,7 @@ package io.millrace.client.metadata;
 
 import io.millrace.client.net.BrokerAddress;
 import io.millrace.client.net.Connections;
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -16,7 +17,11 @@ import java.util.function.Supplier;
  */
 final class BrokerPicker {
 
-  private static final long SILENT_NANOS = TimeUnit.SECONDS.toNanos(1);
+  /** Only passed over while another one can be asked, so a wrong guess costs nothing. */
+  private static final long SILENT_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+
+  /** Of five brokers two can be cut off together; among three there is one that knows better. */
+  private static final int ENOUGH_TO_ASK = 3;
 
   private final List<BrokerAddress> bootstrap;
   private final Supplier<ClusterView> view;
@@ -34,6 +39,25 @@ final class BrokerPicker {
     Set<BrokerAddress> all = new LinkedHashSet<>(view.get().brokers().values());
     all.addAll(bootstrap);
     return all;
+  }
+
+  /**
+   * Connects to further brokers in the background until there are some to take turns with. Nobody
+   * waits for it: an address that does not answer costs no request its time.
+   */
+  void openMore() {
+    List<BrokerAddress> others = new ArrayList<>();
+    int usable = 0;
+    for (BrokerAddress address : all()) {
+      if (!connections.isReady(address)) {
+        others.add(address);
+      } else if (!connections.isSilent(address, SILENT_NANOS)) {
+        usable++;
+      }
+    }
+    if (usable < ENOUGH_TO_ASK) {
+      others.forEach(connections::open);
+    }
   }
 
   /** Null when all were tried. */

@@ -142,8 +142,13 @@ public final class MetadataCache {
     return connections.failures(picker.all());
   }
 
-  /** One that is under way already is enough. */
+  /**
+   * Something that is known proved wrong, or is missing. A refresh that is under way already is
+   * enough. The broker that was asked so far may know no better, for instance because the others do
+   * not reach it; so from now on more than one is asked in turn.
+   */
   public void refreshSoon() {
+    picker.openMore();
     start(null, false);
   }
 
@@ -372,7 +377,7 @@ public final class MetadataCache {
             }
           }
           if (view != ClusterView.EMPTY) {
-            refreshSoon();
+            start(null, false);
           }
           schedulePeriodic();
         },

@@ -11,6 +11,7 @@ import io.millrace.protocol.message.HelloResponse;
 import io.millrace.protocol.message.InitProducerIdResponse;
 import io.millrace.protocol.message.ListOffsetsResponse;
 import io.millrace.protocol.message.MetadataResponse;
+import io.millrace.protocol.message.NetworkFaultsResponse;
 import io.millrace.protocol.message.ProduceResponse;
 import io.millrace.protocol.message.ResponseContext;
 import java.util.function.Function;
@@ -44,4 +45,9 @@ public record Api<R extends Message>(
   public static final Api<BrokerStatusResponse> BROKER_STATUS =
       new Api<>(
           ApiKind.BROKER_STATUS, BrokerStatusResponse.parser(), BrokerStatusResponse::getContext);
+  public static final Api<NetworkFaultsResponse> NETWORK_FAULTS =
+      new Api<>(
+          ApiKind.NETWORK_FAULTS,
+          NetworkFaultsResponse.parser(),
+          NetworkFaultsResponse::getContext);
 }

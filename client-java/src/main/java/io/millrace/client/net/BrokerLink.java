@@ -128,6 +128,20 @@ final class BrokerLink {
     }
   }
 
+  /** Connects when there is no connection and the pause after a failure is over; any thread. */
+  void open() {
+    try {
+      loop.execute(
+          () -> {
+            if (state == State.IDLE && (failures == 0 || Ticks.now() >= notBeforeNanos)) {
+              connect();
+            }
+          });
+    } catch (RejectedExecutionException e) {
+      LOG.trace("{} is not opened: the client is closed", address);
+    }
+  }
+
   private void start(PendingRequest<?> request) {
     request.startedNanos = Ticks.now();
     switch (state) {

@@ -70,6 +70,13 @@ public final class Connections {
     link(address).send(request);
   }
 
+  /** Connects in the background, unless it is connected or failed a moment ago. */
+  public void open(BrokerAddress address) {
+    if (!closed) {
+      link(address).open();
+    }
+  }
+
   private BrokerLink link(BrokerAddress address) {
     BrokerLink link = links.get(address);
     return link != null ? link : links.computeIfAbsent(address, this::newLink);

@@ -22,10 +22,14 @@ import io.millrace.protocol.message.MetadataCommandHeader;
 import io.millrace.protocol.message.MetadataCommandResponse;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
+import io.millrace.protocol.message.NetworkFaultsRequest;
+import io.millrace.protocol.message.NetworkFaultsResponse;
 import io.millrace.protocol.message.PeerHelloRequest;
 import io.millrace.protocol.message.PeerHelloResponse;
 import io.millrace.protocol.message.PeerPingRequest;
 import io.millrace.protocol.message.PeerPingResponse;
+import io.millrace.protocol.message.PeerProofRequest;
+import io.millrace.protocol.message.PeerProofResponse;
 import io.millrace.protocol.message.ProduceRequest;
 import io.millrace.protocol.message.ProduceResponse;
 import io.millrace.protocol.message.RaftHeader;
@@ -47,13 +51,15 @@ public enum ApiKind {
   CREATE_TOPIC(7, CreateTopicRequest.parser(), CreateTopicResponse.parser()),
   DELETE_TOPIC(8, DeleteTopicRequest.parser(), DeleteTopicResponse.parser()),
   BROKER_STATUS(9, BrokerStatusRequest.parser(), BrokerStatusResponse.parser()),
+  NETWORK_FAULTS(10, NetworkFaultsRequest.parser(), NetworkFaultsResponse.parser()),
 
   PEER_HELLO(100, PeerHelloRequest.parser(), PeerHelloResponse.parser()),
   RAFT(101, RaftHeader.parser(), RaftResponseHeader.parser()),
   METADATA_COMMAND(102, MetadataCommandHeader.parser(), MetadataCommandResponse.parser()),
   LEADER_ANNOUNCEMENT(103, LeaderAnnouncement.parser(), LeaderAnnouncementResponse.parser()),
   TRANSFER_LEADER(104, TransferLeaderRequest.parser(), TransferLeaderResponse.parser()),
-  PEER_PING(105, PeerPingRequest.parser(), PeerPingResponse.parser());
+  PEER_PING(105, PeerPingRequest.parser(), PeerPingResponse.parser()),
+  PEER_PROOF(110, PeerProofRequest.parser(), PeerProofResponse.parser());
 
   private static final ApiKind[] BY_CODE = new ApiKind[128];
 

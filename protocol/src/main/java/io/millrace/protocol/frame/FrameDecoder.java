@@ -71,7 +71,9 @@ public final class FrameDecoder extends ByteToMessageDecoder {
     int missing = pendingFrameBytes - cumulation.readableBytes();
     if (missing > cumulation.maxFastWritableBytes() && pendingFrameBytes <= WHOLE_BUFFER_BYTES) {
       try {
-        target = alloc.buffer(pendingFrameBytes + READ_AHEAD_BYTES);
+        // A stranger, whose frames are small, gets no room to read ahead either.
+        int readAhead = Math.min(READ_AHEAD_BYTES, maxFrameBytes.getAsInt());
+        target = alloc.buffer(pendingFrameBytes + readAhead);
       } catch (Throwable t) {
         in.release();
         throw t;

@@ -107,16 +107,18 @@ class FramesTest {
             "7 CREATE_TOPIC",
             "8 DELETE_TOPIC",
             "9 BROKER_STATUS",
+            "10 NETWORK_FAULTS",
             "100 PEER_HELLO",
             "101 RAFT",
             "102 METADATA_COMMAND",
             "103 LEADER_ANNOUNCEMENT",
             "104 TRANSFER_LEADER",
-            "105 PEER_PING");
+            "105 PEER_PING",
+            "110 PEER_PROOF");
     for (ApiKind kind : ApiKind.values()) {
       assertThat(ApiKind.of(kind.code())).isSameAs(kind);
     }
-    assertThat(List.of(-1, 0, 10, 99, 106, 127, 128, 65535))
+    assertThat(List.of(-1, 0, 11, 99, 106, 127, 128, 65535))
         .allSatisfy(code -> assertThat(ApiKind.of(code)).isNull());
   }
 

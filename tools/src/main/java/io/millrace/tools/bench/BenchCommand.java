@@ -16,6 +16,8 @@ import io.millrace.tools.MillraceCommand;
 import io.millrace.tools.Quantities;
 import io.millrace.tools.UsageFailure;
 import io.millrace.tools.Words;
+import io.millrace.tools.bench.failover.FailoverCommand;
+import io.millrace.tools.bench.partitions.PartitionsCommand;
 import io.millrace.tools.records.ProducerOptions;
 import io.millrace.tools.topic.TopicSettingsOptions;
 import io.millrace.tools.topic.Topics;
@@ -31,11 +33,16 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code millrace bench ...}: rates and latencies. */
+/** {@code millrace bench ...}: rates and latencies, outages, and what partitions cost. */
 @Command(
     name = "bench",
-    description = "Measure rate and latency of producing and of consuming.",
-    subcommands = {BenchCommand.Produce.class, BenchCommand.Consume.class})
+    description = "Measure rates and latencies, outages, and what partitions cost.",
+    subcommands = {
+      BenchCommand.Produce.class,
+      BenchCommand.Consume.class,
+      FailoverCommand.class,
+      PartitionsCommand.class
+    })
 public final class BenchCommand implements Runnable {
   private static final int DEFAULT_PARTITIONS = 12;
   private static final int MOST_REPLICAS = 3;

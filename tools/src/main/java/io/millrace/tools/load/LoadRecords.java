@@ -15,7 +15,7 @@ import java.util.Arrays;
  *
  * The filler follows from key and record number, so each byte is checked when it comes back.
  */
-final class LoadRecords {
+public final class LoadRecords {
   private static final int ALPHABET = 26;
 
   private final String run;
@@ -23,14 +23,14 @@ final class LoadRecords {
   private final int valueBytes;
   private final String prefix;
 
-  LoadRecords(String run, String topic, int valueBytes) {
+  public LoadRecords(String run, String topic, int valueBytes) {
     this.run = run;
     this.topic = topic;
     this.valueBytes = valueBytes;
     this.prefix = run + ":";
   }
 
-  ProducerRecord record(int key, long number) {
+  public ProducerRecord record(int key, long number) {
     return ProducerRecord.of(
         topic, (prefix + key).getBytes(StandardCharsets.US_ASCII), value(key, number));
   }
@@ -46,7 +46,7 @@ final class LoadRecords {
   }
 
   /** Tells the verifier what this record is. */
-  void judge(ReceivedRecord record, LoadVerifier verifier) {
+  public void judge(ReceivedRecord record, LoadVerifier verifier) {
     String key = record.key() == null ? "" : new String(record.key(), StandardCharsets.US_ASCII);
     if (!key.startsWith(prefix)) {
       verifier.passed(record.partition(), record.offset());

@@ -20,7 +20,7 @@ import java.util.Set;
  *
  * <p>Threads: any; one lock, held for a few map operations.
  */
-final class LoadVerifier {
+public final class LoadVerifier {
   private static final int EXAMPLES = 20;
 
   /**
@@ -33,7 +33,7 @@ final class LoadVerifier {
    * @param unknownUnchecked unknown ones of which nothing is known, for the reader is not that far
    * @param readToEnd every partition was read to the end that it had after the last answer
    */
-  record Counts(
+  public record Counts(
       long sent,
       long acked,
       long refused,
@@ -46,16 +46,16 @@ final class LoadVerifier {
       long unread,
       boolean readToEnd,
       Map<Violation, Long> violations) {
-    long violations(Violation violation) {
+    public long violations(Violation violation) {
       return violations.getOrDefault(violation, 0L);
     }
 
-    long allViolations() {
+    public long allViolations() {
       return violations.values().stream().mapToLong(Long::longValue).sum();
     }
 
     /** Nothing wrong, and nothing left that was not looked at. */
-    boolean provesEverything() {
+    public boolean provesEverything() {
       return allViolations() == 0 && readToEnd && unread == 0 && undecided == 0 && acked > 0;
     }
   }
@@ -72,40 +72,40 @@ final class LoadVerifier {
   private long unknownAppeared;
   private long read;
 
-  LoadVerifier(int keyCount) {
+  public LoadVerifier(int keyCount) {
     for (int i = 0; i < keyCount; i++) {
       keys.add(new KeyHistory());
     }
   }
 
   /** Reading of the partition begins here. */
-  synchronized void startsAt(int partition, long offset) {
+  public synchronized void startsAt(int partition, long offset) {
     nextOffsets.put(partition, offset);
   }
 
   /** The number of the key's next record. */
-  synchronized long send(int key) {
+  public synchronized long send(int key) {
     sent++;
     return keys.get(key).send();
   }
 
-  synchronized void acked(int key, long number, int partition, long offset) {
+  public synchronized void acked(int key, long number, int partition, long offset) {
     acked++;
     keys.get(key).acked(number, new Place(partition, offset), findings(key));
   }
 
-  synchronized void refused(int key, long number) {
+  public synchronized void refused(int key, long number) {
     refused++;
     keys.get(key).refused(number, findings(key));
   }
 
-  synchronized void unknown(int key, long number) {
+  public synchronized void unknown(int key, long number) {
     unknown++;
     keys.get(key).unknown(number, findings(key));
   }
 
   /** A record of this run was read. */
-  synchronized void seen(int key, long number, int partition, long offset) {
+  public synchronized void seen(int key, long number, int partition, long offset) {
     if (!advance(partition, offset)) {
       return;
     }
@@ -120,19 +120,19 @@ final class LoadVerifier {
   }
 
   /** A record of somebody else was read: only its offset matters. */
-  synchronized void passed(int partition, long offset) {
+  public synchronized void passed(int partition, long offset) {
     advance(partition, offset);
   }
 
   /** A record of this run was read whose bytes are not those sent. */
-  synchronized void changed(int partition, long offset, String facts) {
+  public synchronized void changed(int partition, long offset, String facts) {
     if (advance(partition, offset)) {
       read++;
       found(Violation.CHANGED, "partition " + partition + " offset " + offset + ": " + facts);
     }
   }
 
-  synchronized void unreadable(String facts) {
+  public synchronized void unreadable(String facts) {
     found(Violation.UNREADABLE, facts);
   }
 
@@ -140,7 +140,7 @@ final class LoadVerifier {
    * The reader has reached the committed end that the partition had after the last answer: a
    * receipt beyond it names a record that is gone.
    */
-  synchronized void readToEnd(int partition) {
+  public synchronized void readToEnd(int partition) {
     readToEnd.add(partition);
   }
 
@@ -190,7 +190,7 @@ final class LoadVerifier {
   }
 
   /** Lost ones are counted afresh each time: a late record turns from lost into reordered. */
-  synchronized Counts counts() {
+  public synchronized Counts counts() {
     long[] lost = {0};
     long[] unread = {0};
     long[] undecided = {0};
@@ -234,7 +234,7 @@ final class LoadVerifier {
   }
 
   /** Some of what was found, in words; lost ones last. */
-  synchronized List<String> examples() {
+  public synchronized List<String> examples() {
     var all = new ArrayList<>(examples);
     for (int i = 0; i < keys.size(); i++) {
       int key = i;

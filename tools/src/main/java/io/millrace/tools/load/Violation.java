@@ -1,7 +1,7 @@
 package io.millrace.tools.load;
 
 /** What must never happen; the text says how it shows. */
-enum Violation {
+public enum Violation {
   LOST("acknowledged, and not there when its place was read"),
   DOUBLED("there twice"),
   REORDERED("there after a later record of its key"),
@@ -19,7 +19,7 @@ enum Violation {
     this.meaning = meaning;
   }
 
-  String meaning() {
+  public String meaning() {
     return meaning;
   }
 }

@@ -1,6 +1,7 @@
 package io.millrace.tools.local;
 
 import io.millrace.broker.BrokerMain;
+import io.millrace.broker.ClusterSecretFile;
 import io.millrace.tools.CommandFailure;
 import io.millrace.tools.ExitCodes;
 import io.millrace.tools.MillraceCommand;
@@ -61,7 +62,9 @@ public final class BrokerCommand implements Runnable {
       name = "format",
       description = {
         "Make the data directory of a broker, once, before its first start.",
-        "All brokers of a cluster are formatted with the same --cluster-id and the same brokers."
+        "All brokers of a cluster are formatted with the same --cluster-id and the same brokers.",
+        "Makes cluster.secret.file too, unless it is there: copy it from the first broker to the"
+            + " others before they are formatted."
       })
   static final class Format implements Callable<Integer> {
     private final MillraceCommand root;
@@ -100,13 +103,38 @@ public final class BrokerCommand implements Runnable {
         throw new CommandFailure(
             data + " is formatted already; start the broker, or choose another data.dir");
       }
+      Path secret = secretFile(properties, voters);
+      boolean newSecret = secret != null && ClusterSecretFile.makeIfMissing(secret);
       BrokerFormat.format(data, id, brokerId, voters);
       var fields = new LinkedHashMap<String, Object>();
       fields.put("clusterId", id);
       fields.put("brokerId", brokerId);
       fields.put("dataDirectory", data.toAbsolutePath().toString());
+      if (secret != null) {
+        fields.put("secretFile", secret.toAbsolutePath().toString());
+        fields.put("secretIs", newSecret ? "new" : "the one that was there");
+      }
       root.output().fields(fields);
+      if (newSecret && voters.size() > 1) {
+        root.progress()
+            .step("copy " + secret + " to the other brokers, mode 600, before they are formatted");
+      }
       return ExitCodes.OK;
+    }
+
+    /** Null when the broker is its whole cluster and no file is configured. */
+    private Path secretFile(Properties properties, List<Integer> voters) {
+      String value = properties.getProperty("cluster.secret.file");
+      if (value != null && !value.isBlank()) {
+        return Path.of(value.strip());
+      }
+      if (voters.size() > 1) {
+        throw new CommandFailure(
+            config
+                + ": cluster.secret.file is missing; add a line cluster.secret.file=FILE for the"
+                + " secret that all brokers share");
+      }
+      return null;
     }
 
     private List<Integer> voters(String clusterBrokers, int brokerId) {

@@ -32,7 +32,12 @@ import picocli.CommandLine.Spec;
       ClusterCommand.Start.class,
       ClusterCommand.Pause.class,
       ClusterCommand.Resume.class,
-      ClusterCommand.Wipe.class
+      ClusterCommand.Wipe.class,
+      FaultCommands.Isolate.class,
+      FaultCommands.Split.class,
+      FaultCommands.OneWay.class,
+      FaultCommands.Slow.class,
+      FaultCommands.Heal.class
     })
 public final class ClusterCommand implements Runnable {
   private static final String START_LIMIT = "60s";
@@ -46,7 +51,7 @@ public final class ClusterCommand implements Runnable {
   }
 
   /** The home is that of the root's options, read when the command runs. */
-  private abstract static class Local implements Callable<Integer> {
+  abstract static class Local implements Callable<Integer> {
     final MillraceCommand root;
 
     Local(MillraceCommand root) {
@@ -63,7 +68,7 @@ public final class ClusterCommand implements Runnable {
   }
 
   /** A command about one broker. */
-  private abstract static class OneBroker extends Local {
+  abstract static class OneBroker extends Local {
     @Parameters(paramLabel = "N", description = "Number of the broker, as in cluster status")
     int broker;
 
@@ -114,6 +119,15 @@ public final class ClusterCommand implements Runnable {
         description = "How long the start may take. Default: ${DEFAULT-VALUE}")
     private Duration timeout;
 
+    @Option(
+        names = "--allow-faults",
+        negatable = true,
+        description =
+            "Let the brokers take isolate, split, one-way and slow; for tests and learning. Kept"
+                + " for later starts until --no-allow-faults; counts for a broker from its next"
+                + " start on. Default: no")
+    private Boolean allowFaults;
+
     Up(MillraceCommand root) {
       super(root);
     }
@@ -124,10 +138,23 @@ public final class ClusterCommand implements Runnable {
         throw new UsageFailure("--brokers " + brokers + ": a cluster has 1, 3 or 5 brokers");
       }
       LocalCluster.requireHeapSize(heap);
+      boolean before = root.home().hasCluster() && cluster().file().allowFaults();
       LocalCluster cluster =
           LocalCluster.openOrCreate(
-              root.home(), new LocalCluster.Plan(brokers, basePort, host, heap, javaOptions));
+              root.home(),
+              new LocalCluster.Plan(brokers, basePort, host, heap, javaOptions, allowFaults));
+      List<Integer> unchanged =
+          cluster.file().allowFaults() == before ? List.of() : cluster.present();
       cluster.up(timeout, root.progress());
+      if (!unchanged.isEmpty()) {
+        say(
+            "faults are "
+                + (before ? "still allowed" : "not allowed yet")
+                + " on "
+                + Words.brokers(unchanged)
+                + ", which ran already; restart with: millrace cluster down, then millrace cluster"
+                + " up");
+      }
       var fields = new LinkedHashMap<String, Object>();
       fields.put("clusterId", cluster.file().clusterId());
       fields.put("brokers", cluster.file().brokers().size());
@@ -165,8 +192,7 @@ public final class ClusterCommand implements Runnable {
       }
       throw new CommandFailure(
           "the cluster is down, but "
-              + (killed.size() == 1 ? "broker " : "brokers ")
-              + String.join(", ", killed.stream().map(String::valueOf).toList())
+              + Words.brokers(killed)
               + " did not stop in "
               + Words.millis(timeout.toMillis())
               + " and had to be killed");
@@ -216,7 +242,7 @@ public final class ClusterCommand implements Runnable {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-      cluster().broker(broker).pause();
+      cluster().pause(broker);
       say("broker " + broker + " paused; let it go on with: millrace cluster resume " + broker);
       return ExitCodes.OK;
     }
@@ -230,7 +256,7 @@ public final class ClusterCommand implements Runnable {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-      cluster().broker(broker).resume();
+      cluster().resume(broker);
       say("broker " + broker + " goes on");
       return ExitCodes.OK;
     }
@@ -255,11 +281,19 @@ public final class ClusterCommand implements Runnable {
   @Command(
       name = "status",
       description = {
-        "Show brokers and partitions, as the brokers themselves report them.",
+        "Show brokers, partitions and commanded network faults, as the brokers report them.",
         "Exit code 1 when a broker is not reachable or a partition is not healthy."
       })
   static final class Status extends Local {
-    private static final Duration ANSWER_LIMIT = Duration.ofSeconds(2);
+    private static final Duration ANSWER_LIMIT = Duration.ofSeconds(5);
+
+    /** More partitions than this are not looked at one by one. */
+    private static final int MOST_ROWS = 40;
+
+    @Option(
+        names = "--all",
+        description = "A line for each partition, however many; as with --output json and plain")
+    private boolean all;
 
     Status(MillraceCommand root) {
       super(root);
@@ -277,11 +311,37 @@ public final class ClusterCommand implements Runnable {
       } else {
         view = survey.withoutAnswers();
       }
+      boolean forPeople = root.output().form() == Output.Form.table;
       var fields = new LinkedHashMap<String, Object>();
-      fields.put("brokers", view.brokerRows(root.output().form() == Output.Form.table));
-      fields.put("partitions", view.partitionRows());
+      fields.put("brokers", view.brokerRows(forPeople));
+      boolean summary = forPeople && !all && view.partitionCount() > MOST_ROWS;
+      if (summary) {
+        fields.put("topics", view.topicRows());
+        fields.put("partitions", view.unhealthyRows(MOST_ROWS));
+      } else {
+        fields.put("partitions", view.partitionRows());
+      }
+      fields.put("networkFaults", view.faultRows());
       root.output().fields(fields);
+      if (summary) {
+        root.output().say(hint(view));
+      }
       return view.healthy() ? ExitCodes.OK : ExitCodes.FAILED;
+    }
+
+    private static String hint(ClusterView view) {
+      int unhealthy = view.unhealthyCount();
+      String shown =
+          unhealthy == 0
+              ? "All are ok"
+              : unhealthy <= MOST_ROWS
+                  ? "Those that are not ok are shown"
+                  : "The first " + MOST_ROWS + " of " + unhealthy + " that are not ok are shown";
+      return "\n"
+          + Words.count(view.partitionCount(), "partition")
+          + ". "
+          + shown
+          + "; each of them: --all, or --output json";
     }
   }
 }

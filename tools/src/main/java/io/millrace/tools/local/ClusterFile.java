@@ -15,9 +15,15 @@ import java.util.List;
  * @param clusterId never changes; a data directory of another cluster is refused by the broker
  * @param heap the brokers' {@code -Xmx}
  * @param javaOptions further options of the brokers' JVMs
+ * @param allowFaults the brokers take commands for faults in their network
  */
 public record ClusterFile(
-    int version, String clusterId, List<Member> brokers, String heap, List<String> javaOptions) {
+    int version,
+    String clusterId,
+    List<Member> brokers,
+    String heap,
+    List<String> javaOptions,
+    boolean allowFaults) {
 
   static final int VERSION = 1;
   private static final Gson JSON =
@@ -35,10 +41,6 @@ public record ClusterFile(
     /** As in {@code cluster.brokers}. */
     String bootstrapEntry() {
       return id + "@" + address();
-    }
-
-    Member asFormatted() {
-      return new Member(id, host, port, true);
     }
   }
 
@@ -61,7 +63,8 @@ public record ClusterFile(
         read.clusterId,
         List.copyOf(read.brokers),
         read.heap,
-        read.javaOptions == null ? List.of() : List.copyOf(read.javaOptions));
+        read.javaOptions == null ? List.of() : List.copyOf(read.javaOptions),
+        read.allowFaults);
   }
 
   private static CommandFailure unreadable(Path file, String why) {
@@ -86,20 +89,31 @@ public record ClusterFile(
                     "there is no broker "
                         + brokerId
                         + "; this cluster has "
-                        + String.join(
-                            ", ",
-                            brokers.stream().map(each -> String.valueOf(each.id())).toList())));
+                        + String.join(", ", ids().stream().map(String::valueOf).toList())));
   }
 
   ClusterFile withFormatted(int brokerId) {
+    return withFormatted(brokerId, true);
+  }
+
+  ClusterFile withFormatted(int brokerId, boolean formatted) {
     return new ClusterFile(
         version,
         clusterId,
         brokers.stream()
-            .map(member -> member.id() == brokerId ? member.asFormatted() : member)
+            .map(
+                member ->
+                    member.id() == brokerId
+                        ? new Member(brokerId, member.host(), member.port(), formatted)
+                        : member)
             .toList(),
         heap,
-        javaOptions);
+        javaOptions,
+        allowFaults);
+  }
+
+  List<Integer> ids() {
+    return brokers.stream().map(Member::id).toList();
   }
 
   public List<String> addresses() {

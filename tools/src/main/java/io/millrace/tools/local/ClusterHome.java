@@ -10,6 +10,7 @@ import java.util.Map;
  * <pre>
  * HOME/
  *   cluster.json             cluster id, addresses and directories of the brokers
+ *   cluster.secret           what the brokers prove to each other, mode 600
  *   broker-N/
  *     broker.properties      configuration that the broker is started with
  *     pid                    process id and start of the process
@@ -38,6 +39,10 @@ public record ClusterHome(Path directory) {
 
   public boolean hasCluster() {
     return Files.isRegularFile(clusterFile());
+  }
+
+  public Path secretFile() {
+    return directory.resolve("cluster.secret");
   }
 
   Path brokerDirectory(int brokerId) {

@@ -1,6 +1,8 @@
 package io.millrace.tools.local;
 
 import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.FlowFaults;
+import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.ReplicaHealth;
 import io.millrace.protocol.message.ReplicaRole;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -10,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -20,6 +23,17 @@ import java.util.TreeSet;
  */
 final class ClusterView {
   private static final String METADATA_GROUP = "(metadata)";
+  private static final List<String> PARTITION_COLUMNS =
+      List.of(
+          "topic",
+          "partition",
+          "leader",
+          "term",
+          "replicas",
+          "logEnd",
+          "committedEnd",
+          "lag",
+          "health");
 
   /**
    * A broker and what it said; {@code report} is null when it did not answer, {@code why} then
@@ -118,44 +132,161 @@ final class ClusterView {
   }
 
   Rows partitionRows() {
+    var rows = new Rows(PARTITION_COLUMNS);
+    replicas.forEach((group, held) -> rows.add(partitionRow(group, held)));
+    return rows;
+  }
+
+  /** One line per direction that a broker was told to disturb, and which broker does it. */
+  Rows faultRows() {
     var rows =
         new Rows(
             List.of(
-                "topic",
-                "partition",
-                "leader",
-                "term",
-                "replicas",
-                "logEnd",
-                "committedEnd",
-                "lag",
-                "health"));
-    replicas.forEach(
-        (group, held) -> {
-          Replica leader = leaderOf(held);
-          List<String> problems = problems(group, held, leader);
-          rows.add(
-              group.name(),
-              group.partition(),
-              leader == null ? null : leader.broker(),
-              held.stream().mapToLong(replica -> replica.status().getTerm()).max().orElse(0),
-              new ArrayList<>(holders(group, held)),
-              leader == null || group.isMetadata() ? null : leader.status().getLogEnd(),
-              leader == null || group.isMetadata() ? null : leader.status().getCommittedEnd(),
-              leader == null ? null : lags(holders(group, held), held, leader),
-              problems.isEmpty() ? "ok" : String.join("; ", problems));
-        });
+                "broker", "from", "to", "dropped", "latencyMillis", "jitterMillis", "lossPercent"));
+    for (BrokerReport broker : brokers) {
+      if (broker.report() != null) {
+        for (PeerFaults peer : broker.report().getNetworkFaultsList()) {
+          addFault(rows, broker.id(), broker.id(), peer.getBrokerId(), peer.getTo());
+          addFault(rows, broker.id(), peer.getBrokerId(), broker.id(), peer.getFrom());
+        }
+      }
+    }
     return rows;
+  }
+
+  private static void addFault(Rows rows, int broker, int from, int to, FlowFaults flow) {
+    if (!flow.equals(FlowFaults.getDefaultInstance())) {
+      rows.add(
+          broker,
+          from,
+          to,
+          flow.getDropped(),
+          flow.getLatencyMillis(),
+          flow.getJitterMillis(),
+          flow.getLossPercent());
+    }
+  }
+
+  /** As {@link #partitionRows}, of those with a problem only. */
+  Rows unhealthyRows(int most) {
+    var rows = new Rows(PARTITION_COLUMNS);
+    replicas.entrySet().stream()
+        .filter(entry -> !problems(entry.getKey(), entry.getValue()).isEmpty())
+        .limit(most)
+        .forEach(entry -> rows.add(partitionRow(entry.getKey(), entry.getValue())));
+    return rows;
+  }
+
+  private Object[] partitionRow(Group group, List<Replica> held) {
+    Replica leader = leaderOf(held);
+    List<String> problems = problems(group, held);
+    return new Object[] {
+      group.name(),
+      group.partition(),
+      leader == null ? null : leader.broker(),
+      held.stream().mapToLong(replica -> replica.status().getTerm()).max().orElse(0),
+      new ArrayList<>(holders(group, held)),
+      leader == null || group.isMetadata() ? null : leader.status().getLogEnd(),
+      leader == null || group.isMetadata() ? null : leader.status().getCommittedEnd(),
+      leader == null ? null : lags(holders(group, held), held, leader),
+      problems.isEmpty() ? "ok" : String.join("; ", problems)
+    };
+  }
+
+  /** One line per topic: who leads how much of it, and how much of it is not as it should be. */
+  Rows topicRows() {
+    var rows = new Rows(List.of("topic", "partitions", "led", "leaders", "maxLag", "notOk"));
+    var byTopic = new TreeMap<String, List<Map.Entry<Group, List<Replica>>>>();
+    for (var entry : replicas.entrySet()) {
+      byTopic.computeIfAbsent(entry.getKey().topic(), topic -> new ArrayList<>()).add(entry);
+    }
+    byTopic.values().forEach(partitions -> rows.add(topicRow(partitions)));
+    return rows;
+  }
+
+  private Object[] topicRow(List<Map.Entry<Group, List<Replica>>> partitions) {
+    var led = new TreeMap<Integer, Integer>();
+    Long maxLag = null;
+    int notOk = 0;
+    for (var entry : partitions) {
+      Replica leader = leaderOf(entry.getValue());
+      if (leader != null) {
+        led.merge(leader.broker(), 1, Integer::sum);
+        for (Long lag : lags(holders(entry.getKey(), entry.getValue()), entry.getValue(), leader)) {
+          maxLag = lag == null ? maxLag : Long.valueOf(Math.max(lag, maxLag == null ? 0 : maxLag));
+        }
+      }
+      notOk += problems(entry.getKey(), entry.getValue()).isEmpty() ? 0 : 1;
+    }
+    return new Object[] {
+      partitions.get(0).getKey().name(),
+      partitions.size(),
+      led.values().stream().mapToInt(Integer::intValue).sum(),
+      led.entrySet().stream().map(each -> each.getKey() + ":" + each.getValue()).toList(),
+      maxLag,
+      notOk
+    };
+  }
+
+  /** The metadata group included. */
+  int partitionCount() {
+    return replicas.size();
+  }
+
+  int unhealthyCount() {
+    return (int)
+        replicas.entrySet().stream()
+            .filter(entry -> !problems(entry.getKey(), entry.getValue()).isEmpty())
+            .count();
   }
 
   /** True when every broker answered and no partition has a problem. */
   boolean healthy() {
-    return brokers.stream().allMatch(broker -> broker.report() != null)
-        && replicas.entrySet().stream()
-            .allMatch(
-                entry ->
-                    problems(entry.getKey(), entry.getValue(), leaderOf(entry.getValue()))
-                        .isEmpty());
+    return brokers.stream().allMatch(broker -> broker.report() != null) && unhealthyCount() == 0;
+  }
+
+  /**
+   * Why not every replica of every partition has all that its leader has, in words; empty when it
+   * has.
+   */
+  Optional<String> notInSync() {
+    for (BrokerReport broker : brokers) {
+      if (broker.report() == null) {
+        return Optional.of("broker " + broker.id() + " does not answer");
+      }
+    }
+    for (var entry : replicas.entrySet()) {
+      Group group = entry.getKey();
+      List<String> problems = problems(group, entry.getValue());
+      if (!problems.isEmpty()) {
+        return Optional.of(
+            group.name() + "-" + group.partition() + ": " + String.join("; ", problems));
+      }
+      Replica leader = leaderOf(entry.getValue());
+      for (Replica replica : entry.getValue()) {
+        // An index alone could be that of entries which the leader does not have.
+        if (replica.status().getTerm() != leader.status().getTerm()
+            || replica.status().getLastIndex() != leader.status().getLastIndex()) {
+          return Optional.of(
+              group.name()
+                  + "-"
+                  + group.partition()
+                  + ": broker "
+                  + replica.broker()
+                  + " is at index "
+                  + replica.status().getLastIndex()
+                  + " of term "
+                  + replica.status().getTerm()
+                  + ", its leader "
+                  + leader.broker()
+                  + " at index "
+                  + leader.status().getLastIndex()
+                  + " of term "
+                  + leader.status().getTerm());
+        }
+      }
+    }
+    return Optional.empty();
   }
 
   /** The leader of the newest term: a deposed one may not have noticed yet. */
@@ -191,9 +322,9 @@ final class ClusterView {
     return holders;
   }
 
-  private List<String> problems(Group group, List<Replica> held, Replica leader) {
+  private List<String> problems(Group group, List<Replica> held) {
     var problems = new ArrayList<String>();
-    if (leader == null) {
+    if (leaderOf(held) == null) {
       problems.add("no leader");
     }
     for (int holder : holders(group, held)) {

@@ -1,5 +1,6 @@
 package io.millrace.tools.local;
 
+import io.millrace.broker.ClusterSecretFile;
 import io.millrace.tools.CommandFailure;
 import io.millrace.tools.Progress;
 import io.millrace.tools.UsageFailure;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.stream.IntStream;
 
@@ -49,9 +51,14 @@ public final class LocalCluster {
 
   /** What the user may choose when a cluster is made. Null: not said. */
   public record Plan(
-      Integer brokers, Integer basePort, String host, String heap, List<String> javaOptions) {
+      Integer brokers,
+      Integer basePort,
+      String host,
+      String heap,
+      List<String> javaOptions,
+      Boolean allowFaults) {
     public static Plan unstated() {
-      return new Plan(null, null, null, null, List.of());
+      return new Plan(null, null, null, null, List.of(), null);
     }
   }
 
@@ -113,7 +120,8 @@ public final class LocalCluster {
             UUID.randomUUID().toString(),
             members,
             plan.heap() == null ? BrokerJvm.DEFAULT_HEAP : plan.heap(),
-            plan.javaOptions());
+            plan.javaOptions(),
+            Boolean.TRUE.equals(plan.allowFaults()));
     Files.createDirectories(home.directory());
     file.write(home.clusterFile());
     return new LocalCluster(home, file);
@@ -150,9 +158,9 @@ public final class LocalCluster {
     }
   }
 
-  /** Heap and JVM options may change from start to start; they are kept for the next. */
+  /** These may change from start to start of the brokers; they are kept for the next. */
   private LocalCluster with(Plan plan) throws IOException {
-    if (plan.heap() == null && plan.javaOptions().isEmpty()) {
+    if (plan.heap() == null && plan.javaOptions().isEmpty() && plan.allowFaults() == null) {
       return this;
     }
     var changed =
@@ -161,7 +169,8 @@ public final class LocalCluster {
             file.clusterId(),
             file.brokers(),
             plan.heap() == null ? file.heap() : plan.heap(),
-            plan.javaOptions().isEmpty() ? file.javaOptions() : plan.javaOptions());
+            plan.javaOptions().isEmpty() ? file.javaOptions() : plan.javaOptions(),
+            plan.allowFaults() == null ? file.allowFaults() : plan.allowFaults());
     changed.write(home.clusterFile());
     return new LocalCluster(home, changed);
   }
@@ -180,6 +189,17 @@ public final class LocalCluster {
 
   BrokerProcess broker(int brokerId) {
     return new BrokerProcess(home, file.member(brokerId));
+  }
+
+  /** Brokers that have a process now, in whatever state. */
+  List<Integer> present() throws IOException {
+    var present = new ArrayList<Integer>();
+    for (BrokerProcess broker : brokers()) {
+      if (!broker.isGone()) {
+        present.add(broker.member().id());
+      }
+    }
+    return present;
   }
 
   /** Starts the brokers that do not run, and waits until they serve and have elected. */
@@ -227,6 +247,7 @@ public final class LocalCluster {
     Map<BrokerProcess, BrokerProcess.Starting> starting = new LinkedHashMap<>();
     try (var lock = lockHome()) {
       LocalCluster current = open(home);
+      requireSecret();
       for (int brokerId : brokerIds) {
         ClusterFile.Member member = current.file.member(brokerId);
         var broker = new BrokerProcess(home, member);
@@ -249,6 +270,27 @@ public final class LocalCluster {
     awaitReady(starting, limit, progress);
   }
 
+  /**
+   * Makes the brokers' secret when there is none yet. Running brokers have one: a new one would
+   * only keep the others from them.
+   */
+  void requireSecret() throws IOException {
+    Path secret = home.secretFile();
+    if (!Files.exists(secret)) {
+      for (BrokerProcess broker : brokers()) {
+        if (!broker.isGone()) {
+          throw new CommandFailure(
+              secret
+                  + " is missing while broker "
+                  + broker.member().id()
+                  + " runs; put it back, or end all brokers with: millrace cluster down; then"
+                  + " cluster up makes a new one for all");
+        }
+      }
+    }
+    ClusterSecretFile.makeIfMissing(secret);
+  }
+
   private void prepare(ClusterFile.Member member) throws IOException {
     Path data = home.dataDirectory(member.id());
     if (member.formatted()) {
@@ -263,11 +305,7 @@ public final class LocalCluster {
     } else {
       Files.createDirectories(data.getParent());
       if (!BrokerFormat.isFormatted(data)) {
-        BrokerFormat.format(
-            data,
-            file.clusterId(),
-            member.id(),
-            file.brokers().stream().map(ClusterFile.Member::id).toList());
+        BrokerFormat.format(data, file.clusterId(), member.id(), file.ids());
       }
       ClusterFile.read(home.clusterFile()).withFormatted(member.id()).write(home.clusterFile());
     }
@@ -280,9 +318,15 @@ public final class LocalCluster {
         "# Written by millrace cluster at each start; changes here do not last.",
         "broker.id=" + member.id(),
         "listen=" + member.address(),
-        "data.dir=" + home.dataDirectory(member.id()).toString().replace("\\", "\\\\"),
+        "data.dir=" + escaped(home.dataDirectory(member.id())),
         "cluster.brokers=" + String.join(",", file.bootstrapEntries()),
+        "cluster.secret.file=" + escaped(home.secretFile()),
+        "faults.allowed=" + file.allowFaults(),
         "");
+  }
+
+  private static String escaped(Path path) {
+    return path.toString().replace("\\", "\\\\");
   }
 
   private void awaitReady(
@@ -378,6 +422,44 @@ public final class LocalCluster {
     broker(brokerId).kill();
   }
 
+  public void pause(int brokerId) throws IOException, InterruptedException {
+    broker(brokerId).pause();
+  }
+
+  public void resume(int brokerId) throws IOException, InterruptedException {
+    broker(brokerId).resume();
+  }
+
+  /** Stops one broker cleanly: it hands over what it leads, then ends. */
+  public void stop(int brokerId, Duration limit) throws IOException, InterruptedException {
+    BrokerProcess broker = broker(brokerId);
+    broker.terminate();
+    if (!Waits.until(limit, broker::isGone)) {
+      throw new CommandFailure(
+          "broker "
+              + brokerId
+              + " did not stop in "
+              + Words.millis(limit.toMillis())
+              + "; its log: "
+              + home.logFile(brokerId));
+    }
+  }
+
+  /** Undoes kill, pause and stop: a broker that runs is left alone. */
+  public void bringBack(int brokerId, Duration limit, Progress progress)
+      throws IOException, InterruptedException {
+    switch (broker(brokerId).state()) {
+      case GONE -> start(brokerId, limit, progress);
+      case PAUSED -> resume(brokerId);
+      case RUNNING -> {}
+    }
+  }
+
+  /** The process of a broker, empty when there is none. */
+  public Optional<Long> pid(int brokerId) throws IOException {
+    return broker(brokerId).pid();
+  }
+
   /**
    * Empties the directory of a broker that never held a replica. A broker with replicas is refused:
    * an empty replica that votes again could elect a leader without acknowledged records.
@@ -403,19 +485,7 @@ public final class LocalCluster {
           "broker " + brokerId + " runs; stop it first with: millrace cluster kill " + brokerId);
     }
     BrokerFiles.deleteRecursively(data);
-    new ClusterFile(
-            file.version(),
-            file.clusterId(),
-            file.brokers().stream()
-                .map(
-                    member ->
-                        member.id() == brokerId
-                            ? new ClusterFile.Member(brokerId, member.host(), member.port(), false)
-                            : member)
-                .toList(),
-            file.heap(),
-            file.javaOptions())
-        .write(home.clusterFile());
+    file.withFormatted(brokerId, false).write(home.clusterFile());
   }
 
   static void requireFreePort(ClusterFile.Member member) throws IOException {

@@ -122,7 +122,7 @@ public final class QuickstartCommand implements Callable<Integer> {
   private LocalCluster cluster() throws IOException, InterruptedException {
     LocalCluster cluster =
         LocalCluster.openOrCreate(
-            root.home(), new LocalCluster.Plan(null, basePort, null, heap, List.of()));
+            root.home(), new LocalCluster.Plan(null, basePort, null, heap, List.of(), null));
     int brokers = cluster.file().brokers().size();
     if (brokers < REPLICAS) {
       throw new CommandFailure(

@@ -3,6 +3,7 @@ package io.millrace.tools.local;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.millrace.broker.ClusterSecretFile;
 import io.millrace.tools.ExitCodes;
 import io.millrace.tools.TestTerminal;
 import java.io.IOException;
@@ -26,17 +27,81 @@ class BrokerFormatTest {
   @Test
   void makesTheDirectoryOnce() throws IOException {
     Path data = directory.resolve("data");
-    Path config = config("broker.id=2", "data.dir=" + data, "cluster.brokers=1@a:1,2@b:2, 3@c:3");
+    Path secret = directory.resolve("secret");
+    Path config =
+        config(
+            "broker.id=2",
+            "data.dir=" + data,
+            "cluster.brokers=1@a:1,2@b:2, 3@c:3",
+            "cluster.secret.file=" + secret);
 
     TestTerminal.Finished first = format(config);
     TestTerminal.Finished second = format(config);
 
     assertThat(first.exitCode()).as(first.err()).isEqualTo(ExitCodes.OK);
-    assertThat(first.out()).contains("c1", data.toString());
+    assertThat(first.out()).contains("c1", data.toString(), secret.toString(), "new");
+    assertThat(first.err()).contains("copy " + secret + " to the other brokers");
+    assertThat(Files.readString(secret)).hasSize(65);
     assertThat(data.resolve("broker.id")).exists();
     assertThat(second.exitCode()).isEqualTo(ExitCodes.FAILED);
     assertThat(second.err()).contains(data + " is formatted already");
     assertThat(second.errorLines()).hasSize(1);
+  }
+
+  @Test
+  void takesTheSecretThatIsThere() throws IOException {
+    Path secret = directory.resolve("secret");
+    ClusterSecretFile.makeIfMissing(secret);
+    String text = Files.readString(secret);
+
+    TestTerminal.Finished formatted =
+        format(
+            config(
+                "broker.id=2",
+                "data.dir=" + directory.resolve("data"),
+                "cluster.brokers=1@a:1,2@b:2,3@c:3",
+                "cluster.secret.file=" + secret));
+
+    assertThat(formatted.exitCode()).as(formatted.err()).isEqualTo(ExitCodes.OK);
+    assertThat(formatted.out()).contains("the one that was there").doesNotContain(text.strip());
+    assertThat(formatted.err()).doesNotContain("copy ");
+    assertThat(secret).hasContent(text.strip());
+  }
+
+  @Test
+  void withoutASecretFileNothingIsMade() throws IOException {
+    Path data = directory.resolve("data");
+    TestTerminal.Finished refused =
+        format(config("broker.id=2", "data.dir=" + data, "cluster.brokers=1@a:1,2@b:2,3@c:3"));
+
+    assertThat(refused.exitCode()).isEqualTo(ExitCodes.FAILED);
+    assertThat(refused.err()).contains("cluster.secret.file is missing; add a line");
+    assertThat(data).doesNotExist();
+
+    Path wrong = Files.writeString(directory.resolve("wrong"), "x");
+    TestTerminal.Finished unreadable =
+        format(
+            config(
+                "broker.id=2",
+                "data.dir=" + data,
+                "cluster.brokers=1@a:1,2@b:2,3@c:3",
+                "cluster.secret.file=" + wrong));
+
+    assertThat(unreadable.errorLines()).hasSize(1);
+    assertThat(unreadable.err()).contains(wrong.toString());
+    assertThat(data).doesNotExist();
+  }
+
+  @Test
+  void aBrokerThatIsItsWholeClusterNeedsNoSecret() throws IOException {
+    TestTerminal.Finished alone =
+        format(
+            config(
+                "broker.id=2",
+                "data.dir=" + directory.resolve("data"),
+                "cluster.brokers=2@127.0.0.1:2"));
+
+    assertThat(alone.exitCode()).as(alone.err()).isEqualTo(ExitCodes.OK);
   }
 
   @Test

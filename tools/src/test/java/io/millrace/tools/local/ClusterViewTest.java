@@ -3,6 +3,8 @@ package io.millrace.tools.local;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.FlowFaults;
+import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.ReplicaHealth;
 import io.millrace.protocol.message.ReplicaRole;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -47,6 +49,41 @@ class ClusterViewTest {
   private static List<Object> only(ClusterView view) {
     assertThat(view.partitionRows().lines()).hasSize(1);
     return view.partitionRows().lines().get(0);
+  }
+
+  @Test
+  void faultsAreShownPerDirectionWithTheBrokerThatMakesThem() {
+    FlowFaults slow = FlowFaults.newBuilder().setLatencyMillis(50).setLossPercent(1.5).build();
+    var report =
+        new BrokerReport(
+            2,
+            "h:2",
+            "running",
+            102L,
+            1L,
+            BrokerStatusResponse.newBuilder()
+                .addNetworkFaults(
+                    PeerFaults.newBuilder()
+                        .setBrokerId(1)
+                        .setTo(FlowFaults.newBuilder().setDropped(true))
+                        .setFrom(slow))
+                .addNetworkFaults(
+                    PeerFaults.newBuilder()
+                        .setBrokerId(3)
+                        .setTo(FlowFaults.getDefaultInstance())
+                        .setFrom(slow))
+                .build(),
+            null);
+    var view = new ClusterView(List.of(silent(1), report), Map.of());
+
+    assertThat(view.faultRows().columns())
+        .containsExactly(
+            "broker", "from", "to", "dropped", "latencyMillis", "jitterMillis", "lossPercent");
+    assertThat(view.faultRows().lines())
+        .containsExactly(
+            List.of(2, 2, 1, true, 0, 0, 0.0),
+            List.of(2, 1, 2, false, 50, 0, 1.5),
+            List.of(2, 3, 2, false, 50, 0, 1.5));
   }
 
   @Test
@@ -145,5 +182,69 @@ class ClusterViewTest {
             null,
             Arrays.asList(0L, null),
             "broker 2 does not answer");
+  }
+
+  private static BrokerReport broker(int id, ReplicaStatus.Builder... replicas) {
+    var report = BrokerStatusResponse.newBuilder();
+    for (ReplicaStatus.Builder replica : replicas) {
+      report.addReplicas(replica);
+    }
+    return new BrokerReport(id, "h:" + id, "running", 100L + id, 1L, report.build(), null);
+  }
+
+  @Test
+  void manyPartitionsAreSummedUpByTopic() {
+    var view =
+        new ClusterView(
+            List.of(
+                broker(
+                    1,
+                    replica(ReplicaRole.ROLE_LEADER, 4, 9),
+                    replica(ReplicaRole.ROLE_FOLLOWER, 4, 7).setPartition(1),
+                    replica(ReplicaRole.ROLE_FOLLOWER, 4, 7).setPartition(2)),
+                broker(
+                    2,
+                    replica(ReplicaRole.ROLE_FOLLOWER, 4, 9),
+                    replica(ReplicaRole.ROLE_LEADER, 4, 20).setPartition(1),
+                    replica(ReplicaRole.ROLE_CANDIDATE, 4, 7).setPartition(2))),
+            Map.of(new Group("", 0), Set.of(1)));
+
+    assertThat(view.partitionCount()).isEqualTo(4);
+    assertThat(view.unhealthyCount()).isEqualTo(2);
+    assertThat(view.topicRows().lines())
+        .containsExactly(
+            Arrays.asList("(metadata)", 1, 0, List.of(), null, 1),
+            Arrays.asList("orders", 3, 2, List.of("1:1", "2:1"), 13L, 1));
+    assertThat(view.unhealthyRows(40).lines())
+        .extracting(line -> line.get(0) + "-" + line.get(1))
+        .containsExactly("(metadata)-0", "orders-2");
+    assertThat(view.unhealthyRows(1).lines()).hasSize(1);
+    assertThat(view.partitionRows().lines()).hasSize(4);
+  }
+
+  @Test
+  void inSyncIsTheSameIndexOfTheSameTermEverywhere() {
+    var assigned = Map.of(new Group("orders", 0), Set.of(1, 2));
+    BrokerReport leader = broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9));
+
+    assertThat(
+            new ClusterView(
+                    List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 9))), assigned)
+                .notInSync())
+        .isEmpty();
+    assertThat(
+            new ClusterView(
+                    List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 8))), assigned)
+                .notInSync())
+        .contains("orders-0: broker 2 is at index 8 of term 4, its leader 1 at index 9 of term 4");
+    assertThat(
+            new ClusterView(
+                    List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 3, 9))), assigned)
+                .notInSync())
+        .isPresent();
+    assertThat(new ClusterView(List.of(leader, silent(2)), assigned).notInSync())
+        .contains("broker 2 does not answer");
+    assertThat(new ClusterView(List.of(leader, broker(2)), assigned).notInSync())
+        .contains("orders-0: broker 2 has not started it");
   }
 }

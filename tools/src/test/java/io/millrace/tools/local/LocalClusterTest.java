@@ -9,6 +9,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
@@ -26,7 +27,7 @@ class LocalClusterTest {
   }
 
   private static LocalCluster.Plan plan(Integer brokers, Integer basePort) {
-    return new LocalCluster.Plan(brokers, basePort, null, null, List.of());
+    return new LocalCluster.Plan(brokers, basePort, null, null, List.of(), null);
   }
 
   private static int freePorts(int count) throws IOException {
@@ -55,7 +56,7 @@ class LocalClusterTest {
     int port = freePorts(3);
     LocalCluster created =
         LocalCluster.openOrCreate(
-            home, new LocalCluster.Plan(3, port, null, "300m", List.of("-Da=b")));
+            home, new LocalCluster.Plan(3, port, null, "300m", List.of("-Da=b"), null));
 
     LocalCluster opened = LocalCluster.open(home);
 
@@ -85,10 +86,34 @@ class LocalClusterTest {
   void heapMayChangeAndStays() throws IOException {
     create(3);
 
-    LocalCluster.openOrCreate(home, new LocalCluster.Plan(null, null, null, "1g", List.of()));
+    LocalCluster.openOrCreate(home, new LocalCluster.Plan(null, null, null, "1g", List.of(), null));
 
     assertThat(LocalCluster.open(home).file().heap()).isEqualTo("1g");
     assertThat(LocalCluster.open(home).file().brokers()).hasSize(3);
+  }
+
+  @Test
+  void permissionForFaultsStaysUntilTakenBack() throws IOException {
+    assertThat(create(3).file().allowFaults()).isFalse();
+
+    LocalCluster.openOrCreate(home, new LocalCluster.Plan(null, null, null, null, List.of(), true));
+    assertThat(LocalCluster.openOrCreate(home, LocalCluster.Plan.unstated()).file().allowFaults())
+        .isTrue();
+    assertThat(LocalCluster.open(home).file().allowFaults()).isTrue();
+
+    LocalCluster.openOrCreate(
+        home, new LocalCluster.Plan(null, null, null, null, List.of(), false));
+    assertThat(LocalCluster.open(home).file().allowFaults()).isFalse();
+  }
+
+  @Test
+  void aFileWithoutPermissionForFaultsGivesNone() throws IOException {
+    create(3);
+    String text = Files.readString(home.clusterFile());
+    Files.writeString(home.clusterFile(), text.replaceFirst(",\\s*\"allowFaults\": false", ""));
+
+    assertThat(Files.readString(home.clusterFile())).doesNotContain("allowFaults");
+    assertThat(LocalCluster.open(home).file().allowFaults()).isFalse();
   }
 
   @Test
@@ -109,6 +134,33 @@ class LocalClusterTest {
     assertThatThrownBy(() -> LocalCluster.openOrCreate(home, plan(3, 65_534)))
         .isInstanceOf(CommandFailure.class)
         .hasMessageContaining("--base-port 65534 with 3 brokers leaves the ports from 1 to 65535");
+  }
+
+  @Test
+  void theSecretIsMadeOnceAlsoForAClusterThatHadNone() throws IOException {
+    LocalCluster cluster = create(3);
+    assertThat(home.secretFile()).doesNotExist();
+
+    cluster.requireSecret();
+    String text = Files.readString(home.secretFile());
+    cluster.requireSecret();
+
+    assertThat(home.secretFile()).hasContent(text.strip());
+    assertThat(Files.getPosixFilePermissions(home.secretFile()))
+        .containsExactlyInAnyOrder(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE);
+  }
+
+  @Test
+  void aSecretIsNotReplacedUnderRunningBrokers() throws IOException {
+    LocalCluster cluster = create(3);
+    Files.createDirectories(home.pidFile(2).getParent());
+    new PidFile(home.pidFile(2))
+        .write(ProcessIdentity.of(ProcessHandle.current().pid()).orElseThrow());
+
+    assertThatThrownBy(cluster::requireSecret)
+        .isInstanceOf(CommandFailure.class)
+        .hasMessageContaining(home.secretFile() + " is missing while broker 2 runs; put it back");
+    assertThat(home.secretFile()).doesNotExist();
   }
 
   @Test

@@ -46,7 +46,7 @@ public final class FailureDetector implements AutoCloseable {
   static final long SILENCE_MILLIS = 800;
 
   /** A tick that comes this late says more about this process than about the others. */
-  static final long OWN_PAUSE_MILLIS = 400;
+  static final long OWN_PAUSE_MILLIS = 250;
 
   private static final Logger LOG = LoggerFactory.getLogger(FailureDetector.class);
 

@@ -59,8 +59,9 @@ final class HeartbeatReceiver {
    * Handles one frame; does not consume the payload.
    *
    * @param sender broker id that the connection was authenticated as
+   * @return number of heartbeats in it
    */
-  void handle(int sender, ByteBuf payload, PeerRequests.Responder responder)
+  int handle(int sender, ByteBuf payload, PeerRequests.Responder responder)
       throws InvalidProtocolBufferException {
     List<HeartbeatBatch.Item> items = HeartbeatBatch.decode(payload);
     Answers answers = new Answers(sender, items.size(), responder);
@@ -79,6 +80,7 @@ final class HeartbeatReceiver {
       execute(runs);
     }
     answers.startWindow();
+    return items.size();
   }
 
   private void execute(List<Runnable> runs) {

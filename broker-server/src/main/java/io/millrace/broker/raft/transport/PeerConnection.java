@@ -5,10 +5,7 @@ import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.frame.Frame;
 import io.millrace.protocol.frame.FrameDecoder;
 import io.millrace.protocol.frame.Frames;
-import io.millrace.protocol.frame.MalformedFrameException;
 import io.millrace.protocol.message.PeerChannel;
-import io.millrace.protocol.message.PeerHelloRequest;
-import io.millrace.protocol.message.PeerHelloResponse;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -22,6 +19,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.handler.flush.FlushConsolidationHandler;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.Timeout;
 import java.net.ConnectException;
@@ -47,9 +45,9 @@ final class PeerConnection {
 
   private static final int CONNECT_TIMEOUT_MILLIS = 1000;
   private static final int HANDSHAKE_TIMEOUT_MILLIS = 2000;
+  private static final int HANDSHAKE_FRAME_BYTES = 4 * 1024;
   private static final int FIRST_PAUSE_MILLIS = 20;
   private static final int MAX_PAUSE_MILLIS = 500;
-  private static final int PROTOCOL_VERSION = 1;
 
   /** Requests are small or bounded by the replicators' window; this only stops a runaway. */
   private static final int MAX_IN_FLIGHT = 65_536;
@@ -78,6 +76,7 @@ final class PeerConnection {
   private final PeerChannel kindOfChannel;
   private final PeerNetwork.AddressBook addresses;
   private final PeerNetwork.PeerCheck check;
+  private final PeerCredentials credentials;
   private final EventLoop eventLoop;
   private final HashedWheelTimer timer;
   private final NetworkFaults faults;
@@ -88,7 +87,8 @@ final class PeerConnection {
   private volatile State state = State.DISCONNECTED;
   private volatile Channel channel;
   private int pauseMillis = FIRST_PAUSE_MILLIS;
-  private String lastFailure = "";
+  private volatile String lastFailure = "";
+  private String loggedFailure = "";
 
   private static final class InFlight {
     final PeerNetwork.ResponseHandler handler;
@@ -105,6 +105,7 @@ final class PeerConnection {
       PeerChannel kindOfChannel,
       PeerNetwork.AddressBook addresses,
       PeerNetwork.PeerCheck check,
+      PeerCredentials credentials,
       EventLoop eventLoop,
       HashedWheelTimer timer,
       NetworkFaults faults,
@@ -115,6 +116,7 @@ final class PeerConnection {
     this.kindOfChannel = kindOfChannel;
     this.addresses = addresses;
     this.check = check;
+    this.credentials = credentials;
     this.eventLoop = eventLoop;
     this.timer = timer;
     this.faults = faults;
@@ -168,7 +170,7 @@ final class PeerConnection {
       throw PeerRequestException.notSent(
           inFlight.size() + " requests to broker " + brokerId + " are unanswered already");
     }
-    write(target, kind, header, payload, timeoutNanos, handler);
+    write(target, kind, header, payload, timeoutNanos, new ContainedHandler(brokerId, handler));
   }
 
   private void write(
@@ -186,7 +188,7 @@ final class PeerConnection {
             t -> fail(correlation, PeerRequestException.timedOut(timeoutText(kind, timeoutNanos))),
             timeoutNanos,
             TimeUnit.NANOSECONDS);
-    if (faults.drops(brokerId)) {
+    if (faults.losesTo(brokerId)) {
       release(payload);
       return;
     }
@@ -251,12 +253,17 @@ final class PeerConnection {
     if (state != State.DISCONNECTED) {
       return;
     }
+    if (credentials.secret() == null) {
+      retryLater("this broker has no secret of a cluster; set cluster.secret.file");
+      return;
+    }
     InetSocketAddress address = addresses.addressOf(brokerId);
     if (address == null) {
       retryLater("its address is not known yet");
       return;
     }
     transitionTo(State.CONNECTING, address.toString());
+    lastFailure = "";
     Bootstrap bootstrap =
         new Bootstrap()
             .group(eventLoop)
@@ -291,66 +298,36 @@ final class PeerConnection {
   private void handshake(Channel opened) {
     channel = opened;
     transitionTo(State.HANDSHAKING, opened.remoteAddress().toString());
-    InetSocketAddress advertised = identity.advertised().get();
-    PeerHelloRequest hello =
-        PeerHelloRequest.newBuilder()
-            .setClusterId(identity.clusterId())
-            .setBrokerId(identity.brokerId())
-            .setIncarnation(identity.incarnation())
-            .setHost(advertised.getHostString())
-            .setPort(advertised.getPort())
-            .setChannel(kindOfChannel)
-            .setMinVersion(PROTOCOL_VERSION)
-            .setMaxVersion(PROTOCOL_VERSION)
-            .build();
-    write(
-        opened,
-        ApiKind.PEER_HELLO,
-        hello,
-        null,
-        TimeUnit.MILLISECONDS.toNanos(HANDSHAKE_TIMEOUT_MILLIS),
-        new PeerNetwork.ResponseHandler() {
-          @Override
-          public void onResponse(Frame frame) {
-            helloAnswered(opened, frame);
-          }
-
-          @Override
-          public void onFailure(PeerRequestException failure) {
-            lastFailure = failure.getMessage();
-            opened.close();
-          }
-        });
+    long timeoutNanos = TimeUnit.MILLISECONDS.toNanos(HANDSHAKE_TIMEOUT_MILLIS);
+    new OutgoingHandshake(identity, brokerId, kindOfChannel, credentials.secret(), check)
+        .begin(
+            opened.pipeline().get(SslHandler.class),
+            (kind, request, handler) -> write(opened, kind, request, null, timeoutNanos, handler),
+            refusal -> {
+              if (refusal == null) {
+                ready(opened);
+              } else {
+                refuse(opened, refusal);
+              }
+            });
   }
 
-  private void helloAnswered(Channel opened, Frame frame) {
-    String refusal;
-    try {
-      PeerHelloResponse response = frame.header(PeerHelloResponse.parser());
-      if (response.getContext().hasError()) {
-        refusal = response.getContext().getError().getText();
-      } else if (response.getBrokerId() != brokerId) {
-        refusal =
-            "broker "
-                + response.getBrokerId()
-                + " answers at the address of broker "
-                + brokerId
-                + "; correct cluster.brokers";
-      } else {
-        refusal = check.refusal(brokerId, response.getIncarnation());
-      }
-    } catch (MalformedFrameException e) {
-      refusal = "its answer to the handshake cannot be read: " + e.getMessage();
-    } finally {
-      frame.release();
+  private void refuse(Channel opened, String why) {
+    noteFailure(why);
+    opened.close();
+  }
+
+  /** The first reason is the cause; what follows from it is not told. */
+  private void noteFailure(String why) {
+    if (lastFailure.isEmpty()) {
+      lastFailure = why;
     }
-    if (refusal != null) {
-      lastFailure = refusal;
-      opened.close();
-      return;
-    }
+  }
+
+  private void ready(Channel opened) {
     pauseMillis = FIRST_PAUSE_MILLIS;
     lastFailure = "";
+    loggedFailure = "";
     transitionTo(State.READY, "handshake done");
     if (kindOfChannel == PeerChannel.PEER_CONTROL) {
       LOG.info("connected to broker {} at {}", brokerId, opened.remoteAddress());
@@ -375,7 +352,9 @@ final class PeerConnection {
   }
 
   private void retryLater(String why) {
-    if (!why.isEmpty() && pauseMillis == MAX_PAUSE_MILLIS / 2) {
+    // Not the first attempts: brokers that start together refuse each other for a moment.
+    if (pauseMillis == MAX_PAUSE_MILLIS && !why.isEmpty() && !why.equals(loggedFailure)) {
+      loggedFailure = why;
       LOG.info("broker {} ({}) is not reachable: {}", brokerId, kindOfChannel, why);
     }
     int pause = pauseMillis;
@@ -396,10 +375,17 @@ final class PeerConnection {
   private final class Initializer extends ChannelInitializer<SocketChannel> {
     @Override
     protected void initChannel(SocketChannel created) {
+      if (credentials.requiresTls()) {
+        SslHandler tls = credentials.tls().newClient(created.alloc());
+        tls.setHandshakeTimeoutMillis(HANDSHAKE_TIMEOUT_MILLIS);
+        created.pipeline().addLast(tls);
+      }
       created
           .pipeline()
           .addLast(new FlushConsolidationHandler(64, true))
-          .addLast(new FrameDecoder(() -> maxFrameBytes))
+          // Until it has proven who it is, the other side is a stranger too.
+          .addLast(new FrameDecoder(() -> isReady() ? maxFrameBytes : HANDSHAKE_FRAME_BYTES))
+          .addLast(new PeerFaultHandler(faults, () -> brokerId))
           .addLast(new Responses());
     }
   }
@@ -408,11 +394,13 @@ final class PeerConnection {
     @Override
     public void channelRead(ChannelHandlerContext context, Object message) {
       Frame frame = (Frame) message;
-      if (!frame.isResponse() || faults.drops(brokerId)) {
+      if (!frame.isResponse()) {
         frame.release();
         return;
       }
-      events.heard();
+      if (isReady()) {
+        events.heard(); // Not of a stranger at that address.
+      }
       InFlight request = inFlight.remove(frame.correlation());
       if (request == null) {
         frame.release(); // It timed out meanwhile.
@@ -429,7 +417,7 @@ final class PeerConnection {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      lastFailure = String.valueOf(cause.getMessage());
+      noteFailure(PeerTls.rootCause(cause));
       context.close();
     }
   }

@@ -78,6 +78,7 @@ public final class PeerNetwork implements AutoCloseable {
   private final LocalIdentity identity;
   private final AddressBook addresses;
   private final PeerCheck check;
+  private final PeerCredentials credentials;
   private final EventLoopGroup eventLoops;
   private final HashedWheelTimer timer;
   private final int maxFrameBytes;
@@ -98,6 +99,7 @@ public final class PeerNetwork implements AutoCloseable {
       LocalIdentity identity,
       AddressBook addresses,
       PeerCheck check,
+      PeerCredentials credentials,
       EventLoopGroup eventLoops,
       HashedWheelTimer timer,
       NetworkFaults faults,
@@ -105,6 +107,7 @@ public final class PeerNetwork implements AutoCloseable {
     this.identity = identity;
     this.addresses = addresses;
     this.check = check;
+    this.credentials = credentials;
     this.eventLoops = eventLoops;
     this.timer = timer;
     this.faults = faults;
@@ -117,6 +120,11 @@ public final class PeerNetwork implements AutoCloseable {
 
   public NetworkFaults faults() {
     return faults;
+  }
+
+  /** True if this broker keeps connections to that one, up or not. */
+  public boolean hasPeer(int brokerId) {
+    return peers.containsKey(brokerId);
   }
 
   /** Starts to keep connections to a broker; idempotent, ignored for this broker itself. */
@@ -148,6 +156,7 @@ public final class PeerNetwork implements AutoCloseable {
         channel,
         addresses,
         check,
+        credentials,
         eventLoops.next(),
         timer,
         faults,

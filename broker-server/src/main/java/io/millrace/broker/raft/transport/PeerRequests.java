@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -44,24 +45,19 @@ public final class PeerRequests implements AutoCloseable {
 
   private static final long CLOSE_MILLIS = 2000;
 
-  private final NetworkFaults faults;
   private final IntConsumer heard;
   private final WorkerPool pool;
   private final Map<String, GroupInbox> inboxes = new ConcurrentHashMap<>();
   private final HeartbeatReceiver heartbeats;
   private final LateAnswers late;
+  private final LongAdder parsed = new LongAdder();
 
   /**
    * @param heard told of every broker from which a request comes
    * @param clock runs short actions after a few milliseconds
    */
   public PeerRequests(
-      int brokerId,
-      NetworkFaults faults,
-      IntConsumer heard,
-      ScheduledExecutorService clock,
-      LateAnswers late) {
-    this.faults = faults;
+      int brokerId, IntConsumer heard, ScheduledExecutorService clock, LateAnswers late) {
     this.heard = heard;
     // What waits is bounded by the senders' windows: the in-flight limit per group and sender.
     this.pool = new WorkerPool("raft-in-" + brokerId, MAX_THREADS);
@@ -88,10 +84,6 @@ public final class PeerRequests implements AutoCloseable {
    * @param sender broker id that the connection was authenticated as
    */
   public void handle(int sender, RaftHeader header, ByteBuf payload, Responder responder) {
-    if (faults.drops(sender)) {
-      payload.release();
-      return;
-    }
     heard.accept(sender);
     if (header.getType() == HeartbeatBatch.REQUESTS) {
       handleHeartbeats(sender, payload, responder);
@@ -116,9 +108,14 @@ public final class PeerRequests implements AutoCloseable {
     inbox.execute(() -> parseAndHandle(inbox.handler(), sender, type, payload, responder));
   }
 
+  /** Raft messages that were parsed since the start, readable or not. */
+  public long parsedCount() {
+    return parsed.sum();
+  }
+
   private void handleHeartbeats(int sender, ByteBuf payload, Responder responder) {
     try {
-      heartbeats.handle(sender, payload, responder);
+      parsed.add(heartbeats.handle(sender, payload, responder));
     } catch (InvalidProtocolBufferException e) {
       refuse(responder, "unreadable frame of heartbeats: " + e.getMessage());
     } finally {
@@ -162,6 +159,7 @@ public final class PeerRequests implements AutoCloseable {
           }
         };
     try {
+      parsed.increment();
       Message request = RaftMessages.decode(type, payload);
       // The handler copies every entry before it returns, so the payload can go then.
       handler.handle(sender, request, response -> respond(once, response));
