@@ -62,7 +62,7 @@ class HostileBytesTest {
 
   private final NetworkCounters counters = new NetworkCounters();
   private final CountingAllocator allocator = new CountingAllocator();
-  private final PeerRequests raft = new PeerRequests(1, broker -> {});
+  private final PeerRequests raft = new PeerRequests(1, broker -> {}, null, null);
   private final AtomicInteger raftMessages = new AtomicInteger();
   private final AtomicInteger peerCalls = new AtomicInteger();
   private final AtomicInteger authenticated = new AtomicInteger();
