@@ -83,11 +83,10 @@ public final class Broker implements AutoCloseable {
   private static final long HAND_OVER_MILLIS = 5000;
   private static final long DRAIN_MILLIS = 3000;
   private static final long RECOVERY_CHECK_MILLIS = 500;
-
   /** No leader is moved to a broker before it has been up for so long. */
   private static final long SETTLED_AFTER_MILLIS = 10_000;
 
-  private static final int WHEEL_TICK_MILLIS = 10;
+  private static final int WHEEL_TICK_MILLIS = 20;
   private static final int WHEEL_SLOTS = 512;
   private static final int READER_THREADS = 4;
 
@@ -173,7 +172,6 @@ public final class Broker implements AutoCloseable {
     addresses = new BrokerAddresses(config.clusterBrokers());
 
     NetworkFaults faults = new NetworkFaults();
-    peerRequests = new PeerRequests(id, this::heard);
     peerLoops =
         new MultiThreadIoEventLoopGroup(
             config.network().peerThreads(),
@@ -190,6 +188,7 @@ public final class Broker implements AutoCloseable {
             timer,
             faults,
             config.network().maxFrameBytes());
+    peerRequests = new PeerRequests(id, network::heard, peerLoops, network.lateAnswers());
     replicas =
         new Replicas(
             new RaftContext(
@@ -297,10 +296,6 @@ public final class Broker implements AutoCloseable {
 
   private NettyServer server() {
     return server;
-  }
-
-  private void heard(int brokerId) {
-    network.heard(brokerId);
   }
 
   private void run() throws IOException {
