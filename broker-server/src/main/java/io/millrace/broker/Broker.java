@@ -83,6 +83,7 @@ public final class Broker implements AutoCloseable {
   private static final long HAND_OVER_MILLIS = 5000;
   private static final long DRAIN_MILLIS = 3000;
   private static final long RECOVERY_CHECK_MILLIS = 500;
+
   /** No leader is moved to a broker before it has been up for so long. */
   private static final long SETTLED_AFTER_MILLIS = 10_000;
 

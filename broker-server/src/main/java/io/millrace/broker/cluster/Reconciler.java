@@ -182,7 +182,8 @@ public final class Reconciler {
           local.start(target.toStart());
           retries.succeeded(id);
           forgetMark(id);
-        } else {
+        } else if (fresh) {
+          // Not before: in an old state a topic can still be there that was deleted meanwhile.
           mark(target, lostText(directory));
         }
       } else if (fresh && !reported.containsKey(id)) {

@@ -181,6 +181,28 @@ class ReconcilerTest {
   }
 
   @Test
+  void aTopicThatIsDeletedAndStillInAStaleStateIsNotTakenForLost() {
+    metadata.commit(Commands.create("orders", ORDERS, List.of(1, 2, 3)));
+    pass();
+    pass();
+    int beforeDeleted = (int) metadata.truth().index();
+    metadata.commit(Commands.delete("orders", ORDERS));
+    pass();
+    assertThat(replicas.directories()).isEmpty();
+    restart();
+    metadata.lagging = true;
+    metadata.fallBackTo(beforeDeleted);
+    caughtUp = false;
+    pass();
+    assertThat(replicas.marks).isEmpty();
+    metadata.catchUp();
+    caughtUp = true;
+    pass();
+    assertThat(replicas.marks).isEmpty();
+    assertThat(reconciler.problems()).isEmpty();
+  }
+
+  @Test
   void anotherIncarnationsReplicaIsNotStarted() {
     metadata.commit(Commands.create("orders", ORDERS, List.of(1, 2, 3)));
     reconciler = newReconciler(new UUID(99, 2));
