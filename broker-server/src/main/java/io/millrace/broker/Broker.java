@@ -83,7 +83,7 @@ public final class Broker implements AutoCloseable {
   private static final long HAND_OVER_MILLIS = 5000;
   private static final long DRAIN_MILLIS = 3000;
   private static final long RECOVERY_CHECK_MILLIS = 500;
-  private static final int WHEEL_TICK_MILLIS = 10;
+  private static final int WHEEL_TICK_MILLIS = 20;
   private static final int WHEEL_SLOTS = 512;
   private static final int READER_THREADS = 4;
 
@@ -169,7 +169,6 @@ public final class Broker implements AutoCloseable {
     addresses = new BrokerAddresses(config.clusterBrokers());
 
     NetworkFaults faults = new NetworkFaults();
-    peerRequests = new PeerRequests(id, this::heard);
     peerLoops =
         new MultiThreadIoEventLoopGroup(
             config.network().peerThreads(),
@@ -186,6 +185,7 @@ public final class Broker implements AutoCloseable {
             timer,
             faults,
             config.network().maxFrameBytes());
+    peerRequests = new PeerRequests(id, network::heard, peerLoops, network.lateAnswers());
     replicas =
         new Replicas(
             new RaftContext(
@@ -293,10 +293,6 @@ public final class Broker implements AutoCloseable {
 
   private NettyServer server() {
     return server;
-  }
-
-  private void heard(int brokerId) {
-    network.heard(brokerId);
   }
 
   private void run() throws IOException {

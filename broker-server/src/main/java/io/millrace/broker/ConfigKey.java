@@ -92,8 +92,8 @@ public enum ConfigKey {
   RAFT_ELECTION_TIMEOUT_MILLIS(
       "raft.election.timeout.millis",
       false,
-      "Silence of a leader after which its followers elect another; default 1500. Heartbeats are"
-          + " sent at a tenth of it."),
+      "Silence of a leader after which its followers elect another; default 2000. Heartbeats are"
+          + " sent at a fifth of it."),
   CHECKPOINT_BYTES(
       "checkpoint.bytes",
       false,

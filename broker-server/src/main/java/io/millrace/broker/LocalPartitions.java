@@ -24,13 +24,17 @@ import io.millrace.protocol.message.LeaderHint;
 import io.millrace.protocol.message.TopicSettings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 
 /**
  * The partitions of this broker: their directories, their replicas, and the running {@link
@@ -42,6 +46,9 @@ import java.util.concurrent.ConcurrentHashMap;
  * any.
  */
 final class LocalPartitions implements LocalReplicas, PartitionLookup {
+
+  /** New directories that wait for the disk together; the file system joins their syncs. */
+  private static final int CREATE_THREADS = 8;
 
   private final int brokerId;
   private final String clusterId;
@@ -151,6 +158,30 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
   @Override
   public void createDirectory(ReplicaId id) throws IOException {
     directories.create(id);
+  }
+
+  @Override
+  public Map<ReplicaId, Exception> createDirectories(Collection<ReplicaId> ids) {
+    Map<ReplicaId, Exception> failures = new ConcurrentHashMap<>();
+    ExecutorService threads = Executors.newFixedThreadPool(Math.min(ids.size(), CREATE_THREADS));
+    try {
+      List<CompletableFuture<Void>> all = new ArrayList<>();
+      for (ReplicaId id : ids) {
+        all.add(CompletableFuture.runAsync(() -> createOne(id, failures), threads));
+      }
+      all.forEach(CompletableFuture::join);
+    } finally {
+      threads.shutdown();
+    }
+    return failures;
+  }
+
+  private void createOne(ReplicaId id, Map<ReplicaId, Exception> failures) {
+    try {
+      directories.create(id);
+    } catch (IOException | RuntimeException e) {
+      failures.put(id, e);
+    }
   }
 
   @Override

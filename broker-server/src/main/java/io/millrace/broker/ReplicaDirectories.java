@@ -24,8 +24,8 @@ import java.util.regex.Pattern;
  * <p>{@code replica.id} names cluster, incarnation and idx; it is written last, so a directory
  * without it was never finished and holds nothing.
  *
- * <p>Threads: the reconciler's. Durability: each change is fsynced, its directory entry too, when
- * the method returns.
+ * <p>Threads: the reconciler's; {@link #create} of different replicas several at once. Durability:
+ * each change is fsynced, its directory entry too, when the method returns.
  */
 final class ReplicaDirectories {
 

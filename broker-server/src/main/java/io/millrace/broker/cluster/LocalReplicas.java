@@ -2,7 +2,10 @@ package io.millrace.broker.cluster;
 
 import io.millrace.protocol.message.TopicSettings;
 import java.io.IOException;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -58,6 +61,24 @@ public interface LocalReplicas {
    * written last, so a half made directory is EMPTY.
    */
   void createDirectory(ReplicaId id) throws IOException;
+
+  /**
+   * As {@link #createDirectory} for each of them; implementations may do several at once, because
+   * each waits for the disk a few times.
+   *
+   * @return what went wrong, by replica; the others are created
+   */
+  default Map<ReplicaId, Exception> createDirectories(Collection<ReplicaId> ids) {
+    Map<ReplicaId, Exception> failures = new HashMap<>();
+    for (ReplicaId id : ids) {
+      try {
+        createDirectory(id);
+      } catch (IOException | RuntimeException e) {
+        failures.put(id, e);
+      }
+    }
+    return failures;
+  }
 
   /**
    * Starts the replica in its directory, which must be PRESENT: this never creates one.

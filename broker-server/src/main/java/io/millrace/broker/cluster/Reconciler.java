@@ -60,6 +60,9 @@ public final class Reconciler {
   /** Replicas in one report, so that an entry stays small. */
   static final int REPORT_SIZE = 200;
 
+  /** Directories between two looks at whether the broker stops. */
+  private static final int CREATED_AT_ONCE = 64;
+
   static final long REPORT_TIMEOUT_MILLIS = 10_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Reconciler.class);
@@ -115,6 +118,7 @@ public final class Reconciler {
     reported.values().removeIf(index -> index <= state.index());
 
     Set<ReplicaId> running = local.running();
+    List<Target> toCreate = new ArrayList<>();
     List<ReplicaId> toReport = new ArrayList<>();
     for (Target target : targets) {
       if (stopped) {
@@ -124,16 +128,19 @@ public final class Reconciler {
         retries.succeeded(target.id());
         forgetMark(target.id());
       } else if (retries.isDue(target.id(), nowMillis.getAsLong())) {
-        step(target, fresh, toReport);
+        step(target, fresh, toCreate, toReport);
       }
     }
+    create(toCreate, toReport);
     report("started", toReport, true);
     List<ReplicaId> deleted = deletedHere(state);
     report("removed", removeDeleted(deleted), false);
+    // Read once: it is one small file for each directory.
+    Set<ReplicaId> directories = local.directories();
     if (fresh && !stopped) {
-      setAsideUnknown(state);
+      setAsideUnknown(state, directories);
     }
-    forgetOthers(targets, deleted);
+    forgetOthers(targets, deleted, directories);
     return Math.max(MIN_PAUSE_MILLIS, Math.min(SLOW_MILLIS, millisUntilRetry()));
   }
 
@@ -155,7 +162,7 @@ public final class Reconciler {
     return targets;
   }
 
-  private void step(Target target, boolean fresh, List<ReplicaId> toReport) {
+  private void step(Target target, boolean fresh, List<Target> toCreate, List<ReplicaId> toReport) {
     ReplicaId id = target.id();
     if (!target.replica().incarnation().equals(self.incarnation())) {
       mark(
@@ -179,14 +186,36 @@ public final class Reconciler {
           mark(target, lostText(directory));
         }
       } else if (fresh && !reported.containsKey(id)) {
-        if (directory != DirectoryState.PRESENT) {
-          local.createDirectory(id);
+        if (directory == DirectoryState.PRESENT) {
+          toReport.add(id);
+        } else {
+          toCreate.add(target);
         }
-        toReport.add(id);
       }
     } catch (IOException | RuntimeException e) {
-      failed(id, "cannot start: " + e.getMessage(), e);
-      mark(target, "cannot start: " + e.getMessage());
+      cannotStart(target, e);
+    }
+  }
+
+  private void cannotStart(Target target, Exception cause) {
+    failed(target.id(), "cannot start: " + cause.getMessage(), cause);
+    mark(target, "cannot start: " + cause.getMessage());
+  }
+
+  /** Creates directories and adds those that it created to what is to be reported. */
+  private void create(List<Target> toCreate, List<ReplicaId> toReport) {
+    for (int from = 0; from < toCreate.size() && !stopped; from += CREATED_AT_ONCE) {
+      List<Target> some = toCreate.subList(from, Math.min(toCreate.size(), from + CREATED_AT_ONCE));
+      Map<ReplicaId, Exception> failures =
+          local.createDirectories(some.stream().map(Target::id).toList());
+      for (Target target : some) {
+        Exception failure = failures.get(target.id());
+        if (failure == null) {
+          toReport.add(target.id());
+        } else {
+          cannotStart(target, failure);
+        }
+      }
     }
   }
 
@@ -297,8 +326,8 @@ public final class Reconciler {
    * A directory of a topic that never was, or that was deleted so long ago that nobody remembers:
    * no proof that its data is worthless, so it is kept.
    */
-  private void setAsideUnknown(MetadataState state) {
-    Set<ReplicaId> here = new TreeSet<>(local.directories());
+  private void setAsideUnknown(MetadataState state, Set<ReplicaId> directories) {
+    Set<ReplicaId> here = new TreeSet<>(directories);
     here.addAll(local.running());
     for (ReplicaId id : here) {
       if (state.topic(id.topicId()) == null
@@ -315,14 +344,15 @@ public final class Reconciler {
     }
   }
 
-  private void forgetOthers(List<Target> targets, List<ReplicaId> deleted) {
+  private void forgetOthers(
+      List<Target> targets, List<ReplicaId> deleted, Set<ReplicaId> directories) {
     Set<ReplicaId> concern = new HashSet<>();
     targets.forEach(target -> concern.add(target.id()));
     synchronized (notStarted) {
       notStarted.keySet().retainAll(concern);
     }
     concern.addAll(deleted);
-    concern.addAll(local.directories());
+    concern.addAll(directories);
     concern.addAll(local.running());
     retries.retainAll(concern);
     reported.keySet().retainAll(concern);

@@ -4,18 +4,21 @@ import com.alipay.sofa.jraft.NodeManager;
 import com.alipay.sofa.jraft.util.Endpoint;
 import com.alipay.sofa.jraft.util.NamedThreadFactory;
 import com.alipay.sofa.jraft.util.ThreadPoolsFactory;
-import com.alipay.sofa.jraft.util.concurrent.DefaultFixedThreadsExecutorGroupFactory;
+import com.alipay.sofa.jraft.util.concurrent.DefaultFixedThreadsExecutorGroup;
 import com.alipay.sofa.jraft.util.concurrent.FixedThreadsExecutorGroup;
+import io.millrace.broker.raft.threads.InPlaceOfJRaft;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
  * The one owner of what JRaft keeps per process: thread pools, the table of server addresses and
- * the system properties that its static initialisers read.
+ * the system properties that its static initialisers read. Where JRaft's threads come from is in
+ * {@link io.millrace.broker.raft.threads}.
  *
  * <p>Owns: two pools shared by all groups of all brokers in this JVM. They are never shut down,
  * since JRaft has no way to unregister a group's pool; their threads are daemons and end when idle.
@@ -33,17 +36,8 @@ public final class JRaftRuntime {
    */
   private static final Map<String, String> PROPERTIES =
       Map.of(
-          // Heartbeats and closures run here; the pool aborts when full (rpc/RpcUtils).
-          "jraft.rpc.closure.threadpool.size.max", "4096",
-          "jraft.closure.threadpool.size.max", "4096",
-          "jraft.internal.closure.threadpool.size.max", "1024",
-          "jraft.append.entries.threads.send", "4",
           // Up to 256 cached buffers of up to 4 MiB per thread otherwise.
           "jraft.max_collector_size_per_thread", "16",
-          "jraft.timer.global_election_timer_workers", "4",
-          "jraft.timer.global_vote_timer_workers", "4",
-          "jraft.timer.global_step_down_timer_workers", "4",
-          "jraft.timer.global_scheduler_workers", "4",
           "com.google.protobuf.use_unsafe_pre22_gencode", "true");
 
   private static final int CLOSURE_THREADS = 8;
@@ -60,8 +54,14 @@ public final class JRaftRuntime {
 
   private JRaftRuntime() {}
 
-  /** Makes the properties take effect; call before any other use of JRaft. */
+  /**
+   * Makes the properties take effect; call before any other use of JRaft.
+   *
+   * @throws IllegalStateException if the class path has JRaft before this broker, see {@link
+   *     InPlaceOfJRaft}
+   */
   public static void ensureStarted() {
+    InPlaceOfJRaft.check();
     Holder.CLOSURES.getPoolSize();
   }
 
@@ -84,19 +84,34 @@ public final class JRaftRuntime {
   private static final class Holder {
     static final Set<String> GROUPS = ConcurrentHashMap.newKeySet();
     static final ThreadPoolExecutor CLOSURES = closures();
-    static final FixedThreadsExecutorGroup APPEND_ENTRIES =
-        DefaultFixedThreadsExecutorGroupFactory.INSTANCE.newExecutorGroup(
-            APPEND_ENTRIES_THREADS, "millrace-append-entries-", Integer.MAX_VALUE, true);
+    static final FixedThreadsExecutorGroup APPEND_ENTRIES = appendEntries();
 
     private static ThreadPoolExecutor closures() {
+      return pool(CLOSURE_THREADS, "millrace-raft-closure-");
+    }
+
+    /**
+     * Plain pools of one thread. JRaft's default ones go to sleep for a second without a last look
+     * at their queue (MpscSingleThreadExecutor), so that an answer that comes at the wrong moment
+     * waits so long.
+     */
+    private static FixedThreadsExecutorGroup appendEntries() {
+      ExecutorService[] threads = new ExecutorService[APPEND_ENTRIES_THREADS];
+      for (int i = 0; i < threads.length; i++) {
+        threads[i] = pool(1, "millrace-append-entries-" + (i + 1) + "-");
+      }
+      return new DefaultFixedThreadsExecutorGroup(threads);
+    }
+
+    private static ThreadPoolExecutor pool(int threads, String prefix) {
       ThreadPoolExecutor pool =
           new ThreadPoolExecutor(
-              CLOSURE_THREADS,
-              CLOSURE_THREADS,
+              threads,
+              threads,
               10,
               TimeUnit.SECONDS,
               new LinkedBlockingQueue<>(),
-              new NamedThreadFactory("millrace-raft-closure-", true));
+              new NamedThreadFactory(prefix, true));
       pool.allowCoreThreadTimeOut(true);
       return pool;
     }

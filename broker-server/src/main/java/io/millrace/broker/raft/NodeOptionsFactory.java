@@ -19,8 +19,12 @@ final class NodeOptionsFactory {
   /** Instead of it while the failure detector hurries an election; ranks keep votes apart then. */
   static final int HURRIED_ELECTION_DELAY_MILLIS = 20;
 
-  /** Heartbeats per election timeout. */
-  private static final int HEARTBEAT_FACTOR = 10;
+  /**
+   * Heartbeats per election timeout. The timeout is the fallback for what nothing faster notices,
+   * so five are enough: a follower misses four before it asks for an election, and a leader's lease
+   * of four fifths of the timeout is renewed three times before it ends.
+   */
+  private static final int HEARTBEAT_FACTOR = 5;
 
   private static final int MIB = 1024 * 1024;
 
@@ -45,7 +49,7 @@ final class NodeOptionsFactory {
     options.setCatchupMargin(20);
     options.setDisableCli(true);
     options.setEnableMetrics(false);
-    // One wheel and one pool for all groups instead of one of each per group.
+    // RaftTimers has one timer for all groups, whatever these say.
     options.setSharedTimerPool(true);
     options.setSharedElectionTimer(true);
     options.setSharedVoteTimer(true);
@@ -55,8 +59,8 @@ final class NodeOptionsFactory {
     // Neither is used: no JRaft server runs.
     options.setCliRpcThreadPoolSize(1);
     options.setRaftRpcThreadPoolSize(1);
-    // Per group; it only runs short callbacks.
-    options.setRpcProcessorThreadPoolSize(3);
+    // A pool per group that nothing runs on, see PeerRpcClient; so it never starts a thread.
+    options.setRpcProcessorThreadPoolSize(1);
     options.setEnableRpcChecksum(false);
     options.setEnableBoltReconnect(false);
     options.setRpcConnectTimeoutMs(300);
@@ -93,8 +97,7 @@ final class NodeOptionsFactory {
     raft.setMaxReplicatorInflightMsgs(16);
     // Entries in flight per group stay below Partition's limit of half of this.
     raft.setDisruptorBufferSize(1024);
-    // A log thread that cannot hand over within this time reports an error, which stops the node:
-    // keep it long, a slow disk is no error.
+    // Read by the wait strategy of the log's ring, which ours has no use for.
     raft.setDisruptorPublishEventWaitTimeoutSecs(60);
     // Batches carry their own CRC; JRaft's would cover header bytes that every replica patches.
     raft.setEnableLogEntryChecksum(false);

@@ -10,7 +10,7 @@ package io.millrace.broker.raft;
  */
 public record RaftSettings(int electionTimeoutMillis, long checkpointBytes, long checkpointMillis) {
 
-  public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 1500;
+  public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 2000;
   public static final long DEFAULT_CHECKPOINT_BYTES = 64L * 1024 * 1024;
   public static final long DEFAULT_CHECKPOINT_MILLIS = 60_000;
 

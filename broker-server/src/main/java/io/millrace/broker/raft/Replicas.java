@@ -14,9 +14,11 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,7 +39,9 @@ public final class Replicas implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(Replicas.class);
 
-  private static final int THREADS = 4;
+  /** Starting and stopping mostly waits for the disk; syncs that wait together are joined. */
+  private static final int THREADS = 8;
+
   private static final long FIRST_PAUSE_MILLIS = 500;
   private static final long MAX_PAUSE_MILLIS = 30_000;
   private static final long MARK_INTERVAL_MILLIS = 1000;
@@ -77,6 +81,7 @@ public final class Replicas implements AutoCloseable {
   private final ScheduledExecutorService lifecycle;
   private final ScheduledExecutorService syncer;
   private final FastElections fastElections;
+  private final AtomicBoolean intervalSyncs = new AtomicBoolean();
   private volatile boolean closed;
 
   public Replicas(RaftContext context) {
@@ -85,8 +90,6 @@ public final class Replicas implements AutoCloseable {
     this.fastElections =
         new FastElections(this::allRunning, executor("elections-" + context.brokerId() + "-", 1));
     this.syncer = executor("log-sync-" + context.brokerId() + "-", 1);
-    syncer.scheduleWithFixedDelay(
-        this::syncIntervalLogs, SYNC_TICK_MILLIS, SYNC_TICK_MILLIS, TimeUnit.MILLISECONDS);
     syncer.scheduleWithFixedDelay(
         this::storeMarks, MARK_INTERVAL_MILLIS, MARK_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
   }
@@ -162,6 +165,9 @@ public final class Replicas implements AutoCloseable {
             Replica.start(
                 context, slot.spec, slot.factory, slot.failedAbove, f -> replicaFailed(slot, f));
         slot.state = SlotState.RUNNING;
+        if (slot.spec.logConfig().fsync() == FsyncPolicy.INTERVAL) {
+          startIntervalSyncs();
+        }
         fastElections.started(slot.replica);
         slot.reason = "";
         slot.failedAbove = null;
@@ -268,6 +274,18 @@ public final class Replicas implements AutoCloseable {
   }
 
   // ----------------------------------------------------------------------------------- sync marks
+
+  /** From the first such log on: without one nobody wakes a hundred times a second. */
+  private void startIntervalSyncs() {
+    if (intervalSyncs.compareAndSet(false, true)) {
+      try {
+        syncer.scheduleWithFixedDelay(
+            this::syncIntervalLogs, SYNC_TICK_MILLIS, SYNC_TICK_MILLIS, TimeUnit.MILLISECONDS);
+      } catch (RejectedExecutionException e) {
+        LOG.debug("no syncs by time, the broker stops", e);
+      }
+    }
+  }
 
   private void syncIntervalLogs() {
     long now = TimeUnit.NANOSECONDS.toMillis(System.nanoTime());

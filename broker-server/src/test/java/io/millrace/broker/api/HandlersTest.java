@@ -305,7 +305,7 @@ class HandlersTest {
   @Test
   void raftMessagesGoOnWithTheBrokerOfTheConnection() throws Exception {
     connection.acceptPeer(2, io.millrace.protocol.message.PeerChannel.PEER_DATA);
-    try (PeerRequests requests = new PeerRequests(1, broker -> {})) {
+    try (PeerRequests requests = new PeerRequests(1, broker -> {}, null, null)) {
       handle(
           new RaftHandler(requests),
           RaftHeader.newBuilder().setType(2).setGroup("nowhere").build(),

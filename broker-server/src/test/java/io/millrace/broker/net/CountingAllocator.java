@@ -5,14 +5,22 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Counts all bytes that were ever asked for, and those that were not given back. */
+/**
+ * Counts all bytes that were ever asked for, those that are not given back, and the most that these
+ * ever were.
+ */
 final class CountingAllocator extends AbstractByteBufAllocator {
 
   private final UnpooledByteBufAllocator real = new UnpooledByteBufAllocator(true, true);
   private final AtomicLong allocated = new AtomicLong();
+  private final AtomicLong peak = new AtomicLong();
 
   long allocated() {
     return allocated.get();
+  }
+
+  long peak() {
+    return peak.get();
   }
 
   long used() {
@@ -21,14 +29,18 @@ final class CountingAllocator extends AbstractByteBufAllocator {
 
   @Override
   protected ByteBuf newHeapBuffer(int initialCapacity, int maxCapacity) {
-    allocated.addAndGet(initialCapacity);
-    return real.heapBuffer(initialCapacity, maxCapacity);
+    return counted(real.heapBuffer(initialCapacity, maxCapacity));
   }
 
   @Override
   protected ByteBuf newDirectBuffer(int initialCapacity, int maxCapacity) {
-    allocated.addAndGet(initialCapacity);
-    return real.directBuffer(initialCapacity, maxCapacity);
+    return counted(real.directBuffer(initialCapacity, maxCapacity));
+  }
+
+  private ByteBuf counted(ByteBuf made) {
+    allocated.addAndGet(made.capacity());
+    peak.accumulateAndGet(used(), Math::max);
+    return made;
   }
 
   @Override

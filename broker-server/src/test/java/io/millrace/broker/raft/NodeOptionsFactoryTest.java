@@ -90,7 +90,7 @@ class NodeOptionsFactoryTest {
     GroupNodeOptions options = new GroupNodeOptions("g", null, List::of);
     NodeOptionsFactory.apply(options, new RaftSettings(2000, 1, 1));
     assertThat(options.getElectionTimeoutMs()).isEqualTo(2000);
-    assertThat(options.getRaftOptions().getElectionHeartbeatFactor()).isEqualTo(10);
+    assertThat(options.getRaftOptions().getElectionHeartbeatFactor()).isEqualTo(5);
     assertThat(options.getLeaderLeaseTimeoutMs()).isEqualTo(1600);
     assertThat(options.isDisableCli()).isTrue();
     assertThat(options.getRaftOptions().isSyncMeta()).isTrue();

@@ -29,14 +29,27 @@ final class GroupInbox {
   }
 
   void execute(Runnable task) {
+    Runnable run = add(task);
+    if (run != null) {
+      pool.execute(run);
+    }
+  }
+
+  /**
+   * Adds a task at the end.
+   *
+   * @return what the caller must run on the pool, so that a caller with tasks for many groups needs
+   *     one turn there; null = a run is under way already
+   */
+  Runnable add(Runnable task) {
     synchronized (queue) {
       queue.add(task);
       if (running) {
-        return;
+        return null;
       }
       running = true;
     }
-    pool.execute(this::run);
+    return this::run;
   }
 
   private void run() {

@@ -1,9 +1,13 @@
 package io.millrace.broker.raft.transport;
 
+import com.alipay.sofa.jraft.rpc.InvokeCallback;
+import com.alipay.sofa.jraft.rpc.RpcRequests.AppendEntriesRequest;
+import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.frame.Frame;
 import io.millrace.protocol.message.PeerChannel;
+import io.millrace.protocol.message.RaftHeader;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.HashedWheelTimer;
@@ -15,10 +19,14 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Connections of this broker to the other ones: two to each, one for votes, heartbeats and commands
  * and one for log entries, so that a vote never waits behind megabytes of entries.
+ *
+ * <p>Heartbeats of all groups to one broker travel together ({@link HeartbeatSender}).
  *
  * <p>Owns: the outgoing connections and their timers. Incoming requests of peers arrive at the
  * broker's server and are handled by {@link PeerRequests}.
@@ -31,6 +39,10 @@ import java.util.function.Supplier;
  * timeout.
  */
 public final class PeerNetwork implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(PeerNetwork.class);
+
+  private static final long LATE_ANSWER_TIMEOUT_MILLIS = 2000;
 
   /** Where a broker listens now, or null while nobody has told us. */
   public interface AddressBook {
@@ -73,10 +85,11 @@ public final class PeerNetwork implements AutoCloseable {
   private final Map<Integer, Peer> peers = new ConcurrentHashMap<>();
   private final List<IntConsumer> connectListeners = new CopyOnWriteArrayList<>();
   private final NetworkFaults faults;
+  private final LateAnswers lateAnswers = new LateAnswersByControl();
   private volatile FailureDetector detector;
   private volatile boolean closed;
 
-  private record Peer(PeerConnection control, PeerConnection data) {
+  private record Peer(PeerConnection control, PeerConnection data, HeartbeatSender heartbeats) {
     PeerConnection get(PeerChannel channel) {
       return channel == PeerChannel.PEER_DATA ? data : control;
     }
@@ -126,8 +139,14 @@ public final class PeerNetwork implements AutoCloseable {
           PeerConnection data = newConnection(id, PeerChannel.PEER_DATA);
           control.start();
           data.start();
-          return new Peer(control, data);
+          return new Peer(control, data, new HeartbeatSender(linkOf(control), eventLoops));
         });
+  }
+
+  private static HeartbeatSender.Link linkOf(PeerConnection control) {
+    return (header, payload, timeoutMillis, handler) ->
+        control.send(
+            ApiKind.RAFT, header, payload, TimeUnit.MILLISECONDS.toNanos(timeoutMillis), handler);
   }
 
   private PeerConnection newConnection(int brokerId, PeerChannel channel) {
@@ -227,6 +246,60 @@ public final class PeerNetwork implements AutoCloseable {
         .send(kind, header, payload, TimeUnit.MILLISECONDS.toNanos(timeoutMillis), handler);
   }
 
+  /** Sends a heartbeat with those of other groups; its callback is always called, later. */
+  void heartbeat(
+      int brokerId, AppendEntriesRequest request, InvokeCallback callback, long timeoutMillis)
+      throws PeerRequestException {
+    Peer peer = peers.get(brokerId);
+    if (peer == null) {
+      throw PeerRequestException.notSent("broker " + brokerId + " is no known peer");
+    }
+    peer.heartbeats().send(request, callback, timeoutMillis);
+  }
+
+  /** How answers to heartbeats travel that missed the response to their frame. */
+  public LateAnswers lateAnswers() {
+    return lateAnswers;
+  }
+
+  private final class LateAnswersByControl implements LateAnswers {
+
+    @Override
+    public void send(int brokerId, ByteBuf payload) {
+      RaftHeader header = RaftHeader.newBuilder().setType(HeartbeatBatch.ANSWERS).build();
+      try {
+        request(
+            brokerId,
+            PeerChannel.PEER_CONTROL,
+            ApiKind.RAFT,
+            header,
+            payload,
+            LATE_ANSWER_TIMEOUT_MILLIS,
+            new ResponseHandler() {
+              @Override
+              public void onResponse(Frame frame) {
+                frame.release();
+              }
+
+              @Override
+              public void onFailure(PeerRequestException failure) {
+                LOG.debug("late answers to broker {}: {}", brokerId, failure.getMessage());
+              }
+            });
+      } catch (PeerRequestException e) {
+        LOG.debug("late answers to broker {} are not sent: {}", brokerId, e.getMessage());
+      }
+    }
+
+    @Override
+    public void take(int brokerId, ByteBuf payload) throws InvalidProtocolBufferException {
+      Peer peer = peers.get(brokerId);
+      if (peer != null) {
+        peer.heartbeats().answered(HeartbeatBatch.decode(payload));
+      }
+    }
+  }
+
   /** Looks for changed addresses now instead of after the pause between attempts. */
   public void addressesChanged() {
     peers
@@ -246,6 +319,7 @@ public final class PeerNetwork implements AutoCloseable {
         .values()
         .forEach(
             p -> {
+              p.heartbeats().close();
               p.control().close();
               p.data().close();
             });

@@ -4,18 +4,15 @@ import com.alipay.sofa.jraft.error.RaftError;
 import com.alipay.sofa.jraft.rpc.RpcRequests.ErrorResponse;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
+import io.millrace.broker.raft.threads.WorkerPool;
 import io.millrace.protocol.message.RaftHeader;
 import io.millrace.protocol.message.RaftResponseHeader;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntConsumer;
 import org.slf4j.Logger;
@@ -34,41 +31,38 @@ public final class PeerRequests implements AutoCloseable {
 
   /** Sends one response on the connection on which the request came; any thread, once. */
   public interface Responder {
-    /** Consumes the payload. */
+    /** Consumes the payload, which may be null. */
     void respond(RaftResponseHeader header, ByteBuf payload);
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(PeerRequests.class);
 
-  private static final int THREADS = 4;
+  /**
+   * Votes wait for the votes journal, which stores those that wait together with one sync: so
+   * elections of many groups at once need many threads, for a short time.
+   */
+  private static final int MAX_THREADS = 64;
+
+  private static final long CLOSE_MILLIS = 2000;
 
   private final IntConsumer heard;
-  private final ExecutorService pool;
+  private final WorkerPool pool;
   private final Map<String, GroupInbox> inboxes = new ConcurrentHashMap<>();
+  private final HeartbeatReceiver heartbeats;
+  private final LateAnswers late;
   private final LongAdder parsed = new LongAdder();
 
   /**
    * @param heard told of every broker from which a request comes
+   * @param clock runs short actions after a few milliseconds
    */
-  public PeerRequests(int brokerId, IntConsumer heard) {
+  public PeerRequests(
+      int brokerId, IntConsumer heard, ScheduledExecutorService clock, LateAnswers late) {
     this.heard = heard;
-    AtomicInteger count = new AtomicInteger();
-    ThreadPoolExecutor executor =
-        new ThreadPoolExecutor(
-            THREADS,
-            THREADS,
-            10,
-            TimeUnit.SECONDS,
-            // Bounded by the senders' windows: at most the in-flight limit per group and sender.
-            new LinkedBlockingQueue<>(),
-            task -> {
-              Thread thread =
-                  new Thread(task, "raft-in-" + brokerId + "-" + count.incrementAndGet());
-              thread.setDaemon(true);
-              return thread;
-            });
-    executor.allowCoreThreadTimeOut(true);
-    this.pool = executor;
+    // What waits is bounded by the senders' windows: the in-flight limit per group and sender.
+    this.pool = new WorkerPool("raft-in-" + brokerId, MAX_THREADS);
+    this.heartbeats = new HeartbeatReceiver(inboxes::get, pool, clock, late);
+    this.late = late;
   }
 
   /** Lets a group receive; until {@link #remove} its peers can reach it. */
@@ -91,6 +85,14 @@ public final class PeerRequests implements AutoCloseable {
    */
   public void handle(int sender, RaftHeader header, ByteBuf payload, Responder responder) {
     heard.accept(sender);
+    if (header.getType() == HeartbeatBatch.REQUESTS) {
+      handleHeartbeats(sender, payload, responder);
+      return;
+    }
+    if (header.getType() == HeartbeatBatch.ANSWERS) {
+      takeLateAnswers(sender, payload, responder);
+      return;
+    }
     RaftMessageType type = RaftMessageType.of(header.getType());
     if (type == null || type.code() >= RaftMessageType.REQUEST_VOTE_RESPONSE.code()) {
       payload.release();
@@ -100,12 +102,7 @@ public final class PeerRequests implements AutoCloseable {
     GroupInbox inbox = inboxes.get(header.getGroup());
     if (inbox == null) {
       payload.release();
-      respond(
-          responder,
-          ErrorResponse.newBuilder()
-              .setErrorCode(RaftError.ENOENT.getNumber())
-              .setErrorMsg("group " + header.getGroup() + " does not run on this broker")
-              .build());
+      respond(responder, notHere(header.getGroup()));
       return;
     }
     inbox.execute(() -> parseAndHandle(inbox.handler(), sender, type, payload, responder));
@@ -114,6 +111,35 @@ public final class PeerRequests implements AutoCloseable {
   /** Raft messages that were parsed since the start, readable or not. */
   public long parsedCount() {
     return parsed.sum();
+  }
+
+  private void handleHeartbeats(int sender, ByteBuf payload, Responder responder) {
+    try {
+      parsed.add(heartbeats.handle(sender, payload, responder));
+    } catch (InvalidProtocolBufferException e) {
+      refuse(responder, "unreadable frame of heartbeats: " + e.getMessage());
+    } finally {
+      payload.release();
+    }
+  }
+
+  private void takeLateAnswers(int sender, ByteBuf payload, Responder responder) {
+    try {
+      late.take(sender, payload);
+      responder.respond(
+          RaftResponseHeader.newBuilder().setType(HeartbeatBatch.ANSWERS).build(), null);
+    } catch (InvalidProtocolBufferException e) {
+      refuse(responder, "unreadable answers to heartbeats: " + e.getMessage());
+    } finally {
+      payload.release();
+    }
+  }
+
+  static ErrorResponse notHere(String group) {
+    return ErrorResponse.newBuilder()
+        .setErrorCode(RaftError.ENOENT.getNumber())
+        .setErrorMsg("group " + group + " does not run on this broker")
+        .build();
   }
 
   private void parseAndHandle(
@@ -170,9 +196,6 @@ public final class PeerRequests implements AutoCloseable {
   /** Waits up to two seconds for what runs. */
   @Override
   public void close() throws InterruptedException {
-    pool.shutdown();
-    if (!pool.awaitTermination(2, TimeUnit.SECONDS)) {
-      pool.shutdownNow();
-    }
+    pool.close(CLOSE_MILLIS);
   }
 }

@@ -15,6 +15,7 @@ import com.alipay.sofa.jraft.util.Endpoint;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import io.millrace.broker.raft.PeerIds;
+import io.millrace.broker.raft.threads.RaftPools;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.frame.Frame;
 import io.millrace.protocol.frame.MalformedFrameException;
@@ -38,6 +39,8 @@ import java.util.concurrent.TimeoutException;
  * entries when the callback has run.
  */
 final class PeerRpcClient implements RpcClient {
+
+  private static final Executor DIRECT = Runnable::run;
 
   /** JRaft takes the election timeout, which a hurried election makes too short for an fsync. */
   private static final long MIN_VOTE_TIMEOUT_MILLIS = 1000;
@@ -68,9 +71,14 @@ final class PeerRpcClient implements RpcClient {
     return network.isConnected(PeerIds.brokerOf(endpoint));
   }
 
+  /**
+   * True also without a connection: each one is being made all the time, and a request that finds
+   * none fails on our threads. On false JRaft would report the failure on a pool of the group's
+   * own, that is with one more thread per group after the loss of a broker.
+   */
   @Override
   public boolean checkConnection(Endpoint endpoint, boolean createIfAbsent) {
-    return checkConnection(endpoint);
+    return createIfAbsent || checkConnection(endpoint);
   }
 
   @Override
@@ -108,7 +116,7 @@ final class PeerRpcClient implements RpcClient {
 
           @Override
           public Executor executor() {
-            return Runnable::run;
+            return DIRECT;
           }
         },
         timeoutMs);
@@ -123,29 +131,66 @@ final class PeerRpcClient implements RpcClient {
 
   @Override
   public void invokeAsync(
-      Endpoint endpoint, Object request, InvokeContext ctx, InvokeCallback callback, long timeoutMs)
-      throws RemotingException {
+      Endpoint endpoint,
+      Object request,
+      InvokeContext ctx,
+      InvokeCallback callback,
+      long timeoutMs) {
+    // Answers to AppendEntries stay in order on the executor that JRaft names. Other answers may
+    // block, on a node's lock and the votes, and JRaft names a pool of the group's own for them.
+    InvokeCallback called =
+        request instanceof AppendEntriesRequest || callback.executor() == DIRECT
+            ? callback
+            : new OnSharedPool(callback);
+    try {
+      send(PeerIds.brokerOf(endpoint), request, called, timeoutMs);
+    } catch (PeerRequestException e) {
+      fail(called, new RemotingException(e.getMessage(), e));
+    }
+  }
+
+  private void send(int brokerId, Object request, InvokeCallback callback, long timeoutMs)
+      throws PeerRequestException {
     RaftMessageType type = RaftMessageType.of(request);
     if (type == null) {
-      throw new RemotingException(
+      throw PeerRequestException.notSent(
           request.getClass().getSimpleName() + " is no message that brokers exchange");
+    }
+    if (!network.isConnected(brokerId)) {
+      throw PeerRequestException.notSent("not connected to broker " + brokerId);
+    }
+    if (HeartbeatBatch.isHeartbeat(request)) {
+      network.heartbeat(brokerId, (AppendEntriesRequest) request, callback, timeoutMs);
+      return;
     }
     RaftHeader header =
         RaftHeader.newBuilder().setType(type.code()).setGroup(group.groupId()).build();
     ByteBuf payload = RaftMessages.encode(PooledByteBufAllocator.DEFAULT, (Message) request);
-    try {
-      network.request(
-          PeerIds.brokerOf(endpoint),
-          channelOf(request),
-          ApiKind.RAFT,
-          header,
-          payload,
-          request instanceof RequestVoteRequest
-              ? Math.max(timeoutMs, MIN_VOTE_TIMEOUT_MILLIS)
-              : timeoutMs,
-          new Answer(callback));
-    } catch (PeerRequestException e) {
-      throw new RemotingException(e.getMessage(), e);
+    network.request(
+        brokerId,
+        channelOf(request),
+        ApiKind.RAFT,
+        header,
+        payload,
+        request instanceof RequestVoteRequest
+            ? Math.max(timeoutMs, MIN_VOTE_TIMEOUT_MILLIS)
+            : timeoutMs,
+        new Answer(callback));
+  }
+
+  private static void fail(InvokeCallback callback, Throwable error) {
+    callback.executor().execute(() -> callback.complete(null, error));
+  }
+
+  private record OnSharedPool(InvokeCallback callback) implements InvokeCallback {
+    @Override
+    public void complete(Object response, Throwable error) {
+      callback.complete(response, error);
+    }
+
+    @Override
+    public Executor executor() {
+      return RaftPools.callbacks();
     }
   }
 
@@ -188,7 +233,7 @@ final class PeerRpcClient implements RpcClient {
     }
 
     private void fail(Throwable error) {
-      callback.executor().execute(() -> callback.complete(null, error));
+      PeerRpcClient.fail(callback, error);
     }
   }
 }
