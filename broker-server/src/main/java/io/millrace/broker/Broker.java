@@ -83,6 +83,9 @@ public final class Broker implements AutoCloseable {
   private static final long HAND_OVER_MILLIS = 5000;
   private static final long DRAIN_MILLIS = 3000;
   private static final long RECOVERY_CHECK_MILLIS = 500;
+  /** No leader is moved to a broker before it has been up for so long. */
+  private static final long SETTLED_AFTER_MILLIS = 10_000;
+
   private static final int WHEEL_TICK_MILLIS = 20;
   private static final int WHEEL_SLOTS = 512;
   private static final int READER_THREADS = 4;
@@ -114,7 +117,7 @@ public final class Broker implements AutoCloseable {
   private final FetchCoordinator fetches;
   private final PartitionEnvironment environment;
   private final StatusReport status;
-  private FailureDetector detector;
+  private volatile FailureDetector detector;
   private volatile InetSocketAddress advertised;
   private volatile boolean stopped;
 
@@ -227,13 +230,13 @@ public final class Broker implements AutoCloseable {
             environment,
             leaders,
             metadata);
-    transfers = new LeaderTransfers(id, partitions, replicas, network::isConnected);
+    transfers = new LeaderTransfers(id, partitions, replicas, this::isUp);
     reconciler =
         new Reconciler(identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
     reconcilerThread = new ReconcilerThread(reconciler, metadataGroup, "reconciler-" + id);
     balancer =
         new BalancerDriver(
-            metadataGroup, leaders, this::isReachable, metadataGroup::isFresh, links, scheduler);
+            metadataGroup, leaders, this::hasSettled, metadataGroup::isFresh, links, scheduler);
     readers =
         Executors.newFixedThreadPool(
             READER_THREADS, new DefaultThreadFactory("readers-" + id, true));
@@ -372,6 +375,26 @@ public final class Broker implements AutoCloseable {
 
   private boolean isReachable(int brokerId) {
     return brokerId == identity.id() || network.isConnected(brokerId);
+  }
+
+  /** Connected, and not silent: a frozen broker keeps its connections. */
+  private boolean isUp(int brokerId) {
+    FailureDetector watching = detector;
+    return network.isConnected(brokerId) && (watching == null || watching.upMillis(brokerId) >= 0);
+  }
+
+  /**
+   * Fit to be given more to lead. A broker that has just started still recovers, and its code is
+   * not compiled yet: a partition that moves there is without a leader for seconds.
+   */
+  private boolean hasSettled(int brokerId) {
+    if (brokerId == identity.id()) {
+      return true;
+    }
+    FailureDetector watching = detector;
+    return watching != null
+        && network.isConnected(brokerId)
+        && watching.upMillis(brokerId) >= SETTLED_AFTER_MILLIS;
   }
 
   private Collection<Integer> otherBrokers() {

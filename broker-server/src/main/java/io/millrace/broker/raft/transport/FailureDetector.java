@@ -57,8 +57,9 @@ public final class FailureDetector implements AutoCloseable {
   }
 
   private static final class Peer {
-    State state = State.NEVER_SEEN; // Guarded by the peer, as is the next.
+    State state = State.NEVER_SEEN; // Guarded by the peer, as are the next two.
     long downNanos;
+    long upNanos;
     volatile long heardNanos;
   }
 
@@ -125,6 +126,19 @@ public final class FailureDetector implements AutoCloseable {
     }
   }
 
+  /** For how long the broker has been up without a break; -1 = it is not up. Any thread. */
+  public long upMillis(int brokerId) {
+    Peer peer = peers.get(brokerId);
+    if (peer == null) {
+      return -1;
+    }
+    synchronized (peer) {
+      return peer.state == State.UP
+          ? TimeUnit.NANOSECONDS.toMillis(nanoClock.getAsLong() - peer.upNanos)
+          : -1;
+    }
+  }
+
   /** Called every {@link #PING_INTERVAL_MILLIS}, by one thread. */
   void tick() {
     long now = nanoClock.getAsLong();
@@ -167,6 +181,7 @@ public final class FailureDetector implements AutoCloseable {
       LOG.warn("broker {} seems down: {}", brokerId, reason);
       listener.down(brokerId, reason);
     } else {
+      peer.upNanos = nanoClock.getAsLong();
       LOG.info("broker {} is up", brokerId);
       listener.up(brokerId);
     }

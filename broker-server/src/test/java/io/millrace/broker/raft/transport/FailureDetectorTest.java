@@ -120,6 +120,23 @@ class FailureDetectorTest {
   }
 
   @Test
+  void theTimeUpBeginsAnewAfterEachBreak() {
+    assertThat(detector.upMillis(2)).isEqualTo(-1);
+    connected(2);
+    assertThat(detector.upMillis(2)).isZero();
+    ticks(30);
+    assertThat(detector.upMillis(2)).isEqualTo(30 * FailureDetector.PING_INTERVAL_MILLIS);
+    answering.remove(2);
+    ticks(10);
+    assertThat(events).last().asString().startsWith("down 2");
+    assertThat(detector.upMillis(2)).isEqualTo(-1);
+    answering.add(2);
+    ticks(10);
+    assertThat(events).last().isEqualTo("up 2");
+    assertThat(detector.upMillis(2)).isBetween(1L, 10 * FailureDetector.PING_INTERVAL_MILLIS);
+  }
+
+  @Test
   void nobodyWaitsForABrokerThatWasNeverThere() {
     detector.refused(2);
     ticks(50);
