@@ -79,7 +79,7 @@ class BrokerConfigTest {
         .containsEntry(ConfigKey.MAX_CONNECTIONS, new Effective("1000", Origin.DEFAULT))
         .containsOnlyKeys(ConfigKey.values());
     assertThat(config.describe())
-        .contains("broker.id = 2 (file)", "raft.election.timeout.millis = 1500 (default)");
+        .contains("broker.id = 2 (file)", "raft.election.timeout.millis = 2000 (default)");
   }
 
   @Test

@@ -250,6 +250,22 @@ class ProducerFaultTest {
         .isEqualTo(askedBefore);
   }
 
+  /** Whom the client happens to be connected to must not decide whether it finds the leader. */
+  @Test
+  void aBrokerThatIsCutOffIsNotTheOnlyOneAsked() {
+    client.close();
+    client = MillraceClient.connect(new ClientConfig(List.of(cluster.broker(1).address())));
+    Producer producer = singleBatches();
+    get(send(producer, 0, 1).get(0));
+    cluster.hints(false);
+    cluster.cutOff(1);
+    cluster.moveLeader("t", 0, 2);
+    long start = System.nanoTime();
+    send(producer, 1, 10).forEach(Records::get);
+    assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(8));
+    assertThat(stored()).isEqualTo(numbers(0, 11));
+  }
+
   private long metadataAskedOfBroker1() {
     return cluster.seen(ApiKind.METADATA).stream().filter(seen -> seen.broker() == 1).count();
   }

@@ -78,6 +78,7 @@ public final class FakeCluster implements AutoCloseable {
   private volatile Script script = (broker, kind, request) -> Fault.NONE;
   private volatile boolean hints = true;
   private volatile String clusterId = "fake";
+  private volatile int cutOff;
 
   public FakeCluster(int count) {
     for (int id = 1; id <= count; id++) {
@@ -104,6 +105,11 @@ public final class FakeCluster implements AutoCloseable {
   /** Whether NOT_LEADER names the leader. */
   public void hints(boolean on) {
     hints = on;
+  }
+
+  /** This broker answers, and does not know of any leader: the others do not reach it. */
+  public void cutOff(int brokerId) {
+    cutOff = brokerId;
   }
 
   public void clusterId(String id) {
@@ -310,7 +316,8 @@ public final class FakeCluster implements AutoCloseable {
       ByteBuffer payload,
       ErrorInfo say) {
     switch (kind) {
-      case METADATA -> send(channel, kind, correlation, metadata((MetadataRequest) request), null);
+      case METADATA ->
+          send(channel, kind, correlation, metadata(broker, (MetadataRequest) request), null);
       case PRODUCE ->
           send(
               channel,
@@ -370,7 +377,7 @@ public final class FakeCluster implements AutoCloseable {
         .build();
   }
 
-  private MetadataResponse metadata(MetadataRequest request) {
+  private MetadataResponse metadata(FakeBroker asked, MetadataRequest request) {
     MetadataResponse.Builder response =
         MetadataResponse.newBuilder()
             .setContext(context())
@@ -388,12 +395,12 @@ public final class FakeCluster implements AutoCloseable {
     if (!request.getBrokersOnly()) {
       List<String> names =
           request.getTopicsCount() == 0 ? List.copyOf(topics.keySet()) : request.getTopicsList();
-      names.forEach(name -> response.addTopics(topicInfo(name)));
+      names.forEach(name -> response.addTopics(topicInfo(name, asked.id != cutOff)));
     }
     return response.build();
   }
 
-  private TopicInfo topicInfo(String name) {
+  private TopicInfo topicInfo(String name, boolean withLeaders) {
     List<FakePartition> partitions = topics.get(name);
     TopicInfo.Builder info = TopicInfo.newBuilder().setName(name);
     if (partitions == null) {
@@ -407,7 +414,10 @@ public final class FakeCluster implements AutoCloseable {
                 .setMaxRecordBytes(partitions.get(0).maxRecordBytes));
     for (FakePartition p : partitions) {
       info.addPartitions(
-          PartitionInfo.newBuilder().setPartition(p.partition).setLeader(p.leader).setTerm(p.term));
+          PartitionInfo.newBuilder()
+              .setPartition(p.partition)
+              .setLeader(withLeaders ? p.leader : 0)
+              .setTerm(p.term));
     }
     return info.build();
   }
@@ -428,7 +438,7 @@ public final class FakeCluster implements AutoCloseable {
         correlation,
         CreateTopicResponse.newBuilder()
             .setContext(context())
-            .setTopic(topicInfo(request.getName()))
+            .setTopic(topicInfo(request.getName(), true))
             .build(),
         null);
   }
