@@ -300,8 +300,7 @@ class ClientTest {
       MillraceException noLeader =
           failure(admin.listOffsets(List.of(new TopicPartition("t", 0)), OffsetSpec.latest()));
       assertThat(noLeader.code()).isEqualTo(ErrorCode.NOT_READY);
-      assertThat(noLeader.getMessage())
-          .endsWith("no offset of t-0 within 500 ms: no leader known");
+      assertThat(noLeader.getMessage()).endsWith("no offset of t-0 within 500 ms: no leader known");
       cluster.moveLeader("t", 1, 0);
       cluster.moveLeader("t", 2, 0);
       MillraceException several =

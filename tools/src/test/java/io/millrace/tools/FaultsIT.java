@@ -155,8 +155,7 @@ class FaultsIT {
     await()
         .atMost(Duration.ofSeconds(20))
         .untilAsserted(
-            () ->
-                assertThat(partition("during").get("health").getAsString()).isEqualTo(missing));
+            () -> assertThat(partition("during").get("health").getAsString()).isEqualTo(missing));
     // Several times: any broker could be the one that is asked first.
     for (int i = 0; i < 4; i++) {
       TestTerminal.Finished status = cluster.run("cluster", "status");
@@ -165,8 +164,7 @@ class FaultsIT {
           .containsOnlyOnce(
               "brokers " + others.get(0) + " and " + others.get(1) + " do not reach it");
       assertThat(partition("during").getAsJsonArray("replicas")).hasSize(3);
-      assertThat(partition("during").get("health").getAsString())
-          .isEqualTo(missing);
+      assertThat(partition("during").get("health").getAsString()).isEqualTo(missing);
     }
 
     cluster.succeed("cluster", "heal");

@@ -121,12 +121,7 @@ public final class OffsetLookup {
       long left = leftMillis();
       synchronized (this) {
         if (left <= 0 && !todo.isEmpty()) {
-          fail(
-              new RequestFailedException(
-                  ErrorCode.NOT_READY,
-                  missing(),
-                  Outcome.NOT_DONE,
-                  null));
+          fail(new RequestFailedException(ErrorCode.NOT_READY, missing(), Outcome.NOT_DONE, null));
           return;
         }
         for (TopicPartition tp : todo.keySet()) {

@@ -243,10 +243,17 @@ final class ProduceAnswers {
               + " sent, but not acknowledged"
               + within;
     } else if (metadata.view().broker(sender.lanes().leader(batch.lane)) == null) {
-      text = "no leader for " + partition(batch) + within + "; " + records(batch) + were
-          + " not stored";
+      text =
+          "no leader for "
+              + partition(batch)
+              + within
+              + "; "
+              + records(batch)
+              + were
+              + " not stored";
     } else {
-      text = records(batch) + " for " + partition(batch) + were + " not taken by any leader" + within;
+      text =
+          records(batch) + " for " + partition(batch) + were + " not taken by any leader" + within;
     }
     String last = batch.lane.state.lastFailure();
     end(

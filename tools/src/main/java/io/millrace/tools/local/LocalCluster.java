@@ -494,8 +494,7 @@ public final class LocalCluster {
     file.withFormatted(brokerId, false).write(home.clusterFile());
   }
 
-  private static void requireFreePort(ClusterFile.Member member, String advice)
-      throws IOException {
+  private static void requireFreePort(ClusterFile.Member member, String advice) throws IOException {
     try (var socket = new ServerSocket()) {
       socket.setReuseAddress(true);
       socket.bind(new InetSocketAddress(InetAddress.getByName(member.host()), member.port()));

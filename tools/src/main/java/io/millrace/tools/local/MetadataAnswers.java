@@ -24,7 +24,9 @@ final class MetadataAnswers {
     this.answers = List.copyOf(answers);
   }
 
-  /** The brokers that should hold each partition, by the newest answer; empty when there is none. */
+  /**
+   * The brokers that should hold each partition, by the newest answer; empty when there is none.
+   */
   Map<Group, Set<Integer>> assigned() {
     var assigned = new HashMap<Group, Set<Integer>>();
     answers.stream()

@@ -37,8 +37,7 @@ class MetadataAnswersTest {
   void theNewestAnswerSaysWhoHoldsWhatWhicheverBrokerGivesIt() {
     // A broker that was cut off before the topic was made does not know it.
     assertThat(
-            new MetadataAnswers(
-                    List.of(withTopic(8, 1, 2, 3), withTopic(7, 1, 2), without(5)))
+            new MetadataAnswers(List.of(withTopic(8, 1, 2, 3), withTopic(7, 1, 2), without(5)))
                 .assigned())
         .isEqualTo(Map.of(ORDERS_0, Set.of(1, 2, 3)));
     assertThat(
