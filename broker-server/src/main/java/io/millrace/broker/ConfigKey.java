@@ -49,7 +49,9 @@ public enum ConfigKey {
       false,
       "Event loops of client connections; default one per processor, 2..16."),
   NETWORK_PEER_THREADS(
-      "network.peer.threads", false, "Event loops of connections from other brokers; default 2."),
+      "network.peer.threads",
+      false,
+      "Event loops of connections from other brokers, and as many of those to them; default 2."),
   MAX_FRAME_BYTES(
       "max.frame.bytes", false, "Largest frame that is read from a socket; default 20 MiB."),
   MAX_CONNECTIONS("max.connections", false, "Client connections at a time; default 1000."),
@@ -83,7 +85,8 @@ public enum ConfigKey {
   HANDSHAKE_TIMEOUT_MILLIS(
       "handshake.timeout.millis",
       false,
-      "A connection without HELLO or PEER_HELLO is closed after so long; default 10000."),
+      "A connection that has not said HELLO, or PEER_HELLO and PEER_PROOF, is closed after so long;"
+          + " default 10000."),
   STALL_TIMEOUT_MILLIS(
       "stall.timeout.millis",
       false,
@@ -93,7 +96,8 @@ public enum ConfigKey {
       "raft.election.timeout.millis",
       false,
       "Silence of a leader after which its followers elect another; default 2000. Heartbeats are"
-          + " sent at a fifth of it."),
+          + " sent at a fifth of it. A leader whose broker is gone or silent is replaced sooner,"
+          + " whatever this says."),
   CHECKPOINT_BYTES(
       "checkpoint.bytes",
       false,

@@ -90,7 +90,7 @@ class ClientTest {
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       port = free.getLocalPort();
     }
-    List<String> addresses = List.of("127.0.0.1:" + port, "no-such-host.invalid:7333");
+    List<String> addresses = List.of("127.0.0.1:" + port, "no-such-host.invalid:19801");
     try (MillraceClient client =
         MillraceClient.connect(new ClientConfig(addresses).withRequestTimeoutMillis(2_000))) {
       MillraceException failure = failure(client.admin().listTopics());
@@ -98,7 +98,7 @@ class ClientTest {
       assertThat(failure.outcome()).isEqualTo(Outcome.NOT_DONE);
       assertThat(failure.getMessage())
           .contains("127.0.0.1:" + port + " (connection refused)")
-          .contains("no-such-host.invalid:7333 (unknown host)");
+          .contains("no-such-host.invalid:19801 (unknown host)");
       UnreachableException again =
           catchThrowableOfType(UnreachableException.class, () -> client.awaitConnected(500));
       assertThat(again.reasons().keySet()).containsExactlyInAnyOrderElementsOf(addresses);

@@ -65,7 +65,7 @@ class ConfigTest {
 
   @ParameterizedTest
   @CsvSource({
-    "localhost:7333, localhost, 7333",
+    "localhost:19801, localhost, 19801",
     "10.0.0.1:1, 10.0.0.1, 1",
     "[::1]:65535, ::1, 65535"
   })
@@ -80,13 +80,20 @@ class ConfigTest {
     "localhost:",
     "localhost:x",
     "localhost:0",
-    ":7333",
-    "::1:7333",
+    ":19801",
+    "::1:19801",
     "a:70000"
   })
   void badAddressesAreRefusedByName(String text) {
     assertThatThrownBy(() -> ClientConfig.of(text))
         .isInstanceOf(InvalidArgumentException.class)
         .hasMessageContaining(text);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"localhost", ":19801"})
+  void theAdviceNamesThePortOfALocalCluster(String text) {
+    assertThatThrownBy(() -> ClientConfig.of(text))
+        .hasMessageEndingWith("write for example localhost:19801");
   }
 }

@@ -169,6 +169,17 @@ class CommandLineTest {
   }
 
   @Test
+  void helpOfConsumeNamesEveryStartPoint() {
+    TestTerminal.Finished finished = terminal.run("consume", "--help");
+
+    assertThat(finished.exitCode()).isEqualTo(ExitCodes.OK);
+    assertThat(finished.out().replaceAll("\\s+", " "))
+        .contains(
+            "earliest, latest, an offset (of one partition), a time as 2026-01-31T08:00:00Z, a date"
+                + " as 2026-01-31 (its midnight), or @milliseconds.");
+  }
+
+  @Test
   void versionNamesTheJava() {
     TestTerminal.Finished finished = terminal.run("--version");
 

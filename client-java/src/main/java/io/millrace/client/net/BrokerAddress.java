@@ -12,7 +12,7 @@ public record BrokerAddress(String host, int port) {
     int colon = text == null ? -1 : text.lastIndexOf(':');
     if (colon <= 0) {
       throw new InvalidArgumentException(
-          "the address '" + text + "' is not host:port; write for example localhost:7333");
+          "the address '" + text + "' is not host:port; write for example localhost:19801");
     }
     String host = text.substring(0, colon).strip();
     String number = text.substring(colon + 1).strip();
@@ -24,7 +24,7 @@ public record BrokerAddress(String host, int port) {
     }
     if (host.isEmpty()) {
       throw new InvalidArgumentException(
-          "the address '" + text + "' has no host; write for example localhost:7333");
+          "the address '" + text + "' has no host; write for example localhost:19801");
     }
     int port;
     try {

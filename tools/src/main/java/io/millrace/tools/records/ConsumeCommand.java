@@ -57,8 +57,9 @@ public final class ConsumeCommand implements Callable<Integer> {
       paramLabel = "START",
       defaultValue = "earliest",
       description =
-          "earliest, latest, an offset (of one partition), a time as 2026-01-31T08:00:00Z, or"
-              + " @milliseconds. Default: earliest")
+          "earliest, latest, an offset (of one partition), a time as 2026-01-31T08:00:00Z, a date as"
+              + " 2026-01-31 (its midnight), or @milliseconds. Without a zone that of this machine"
+              + " counts. Default: earliest")
   private String from;
 
   @Option(
