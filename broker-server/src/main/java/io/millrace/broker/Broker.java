@@ -261,6 +261,7 @@ public final class Broker implements AutoCloseable {
             environment,
             fetchBudget,
             faults,
+            () -> otherBrokers().stream().filter(broker -> !isUp(broker)).toList(),
             this::server);
     BrokerHandlers handlers =
         new BrokerHandlers(

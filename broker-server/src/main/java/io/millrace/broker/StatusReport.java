@@ -39,6 +39,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
   private final PartitionEnvironment environment;
   private final FetchBudget fetchBudget;
   private final NetworkFaults faults;
+  private final Supplier<List<Integer>> unreachedPeers;
   private final Supplier<NettyServer> server;
 
   StatusReport(
@@ -49,6 +50,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
       PartitionEnvironment environment,
       FetchBudget fetchBudget,
       NetworkFaults faults,
+      Supplier<List<Integer>> unreachedPeers,
       Supplier<NettyServer> server) {
     this.metadataGroup = metadataGroup;
     this.replicas = replicas;
@@ -57,6 +59,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
     this.environment = environment;
     this.fetchBudget = fetchBudget;
     this.faults = faults;
+    this.unreachedPeers = unreachedPeers;
     this.server = server;
   }
 
@@ -159,6 +162,11 @@ final class StatusReport implements BrokerStatusHandler.Source {
     gauges.add(gauge("jvm.heap.bytes", jvm.totalMemory() - jvm.freeMemory(), jvm.maxMemory()));
     environment.counters().snapshot().forEach((name, value) -> gauges.add(gauge(name, value, 0)));
     return gauges;
+  }
+
+  @Override
+  public List<Integer> unreachedPeers() {
+    return unreachedPeers.get();
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.millrace.client;
 
 import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.MetadataResponse;
 import io.millrace.protocol.message.PeerFaults;
 import java.util.Collection;
 import java.util.List;
@@ -32,6 +33,13 @@ public interface Admin {
 
   /** What one broker knows of itself; it is asked directly. */
   CompletableFuture<BrokerStatusResponse> brokerStatus(int brokerId);
+
+  /**
+   * Brokers and all topics as one broker knows them; it is asked directly and answers also when it
+   * is behind what this client has seen. Which of several answers is the newest: that with the
+   * highest metadata index in its context.
+   */
+  CompletableFuture<MetadataResponse> brokerMetadata(int brokerId);
 
   /**
    * The faults that one broker makes in the network between itself and others, by command; for

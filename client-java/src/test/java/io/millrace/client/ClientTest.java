@@ -21,6 +21,8 @@ import io.millrace.protocol.error.MillraceException;
 import io.millrace.protocol.error.Outcome;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.message.MetadataRequest;
+import io.millrace.protocol.message.MetadataResponse;
+import io.millrace.protocol.message.TopicInfo;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -257,6 +259,30 @@ class ClientTest {
   }
 
   @Test
+  void oneBrokersMetadataIsItsOwnAlsoWhenItIsBehind() {
+    try (MillraceClient client = connect()) {
+      get(client.producer(new ProducerConfig()).send(to("t", 0, "a")));
+      long index = client.view().index();
+      assertThat(index).isPositive();
+      cluster.metadataIndex(index - 1);
+
+      MetadataResponse answer = get(client.admin().brokerMetadata(2));
+
+      assertThat(answer.getAnsweringBroker()).isEqualTo(2);
+      assertThat(answer.getContext().getMetadataIndex()).isEqualTo(index - 1);
+      assertThat(answer.getTopicsList()).extracting(TopicInfo::getName).containsExactly("t");
+      assertThat(client.view().index()).isEqualTo(index);
+      // With what was seen in it, a broker that is behind would refuse the request.
+      assertThat(cluster.seen(ApiKind.METADATA))
+          .filteredOn(seen -> seen.broker() == 2)
+          .map(seen -> (MetadataRequest) seen.request())
+          .filteredOn(request -> request.getTopicsCount() == 0 && !request.getBrokersOnly())
+          .map(request -> request.getContext().getMetadataIndex())
+          .containsExactly(0L);
+    }
+  }
+
+  @Test
   void adminFailuresAreTyped() {
     try (MillraceClient client = MillraceClient.connect(quick())) {
       Admin admin = client.admin();
@@ -274,7 +300,21 @@ class ClientTest {
       MillraceException noLeader =
           failure(admin.listOffsets(List.of(new TopicPartition("t", 0)), OffsetSpec.latest()));
       assertThat(noLeader.code()).isEqualTo(ErrorCode.NOT_READY);
-      assertThat(noLeader.getMessage()).contains("t-0").contains("no leader known");
+      assertThat(noLeader.getMessage()).endsWith("no offset of t-0 within 500 ms: no leader known");
+      cluster.moveLeader("t", 1, 0);
+      cluster.moveLeader("t", 2, 0);
+      MillraceException several =
+          failure(
+              admin.listOffsets(
+                  List.of(
+                      new TopicPartition("t", 3),
+                      new TopicPartition("t", 2),
+                      new TopicPartition("t", 1),
+                      new TopicPartition("t", 0)),
+                  OffsetSpec.latest()));
+      assertThat(several.getMessage())
+          .endsWith(
+              "no offset of t-2 within 500 ms: no leader known (nor of 2 further partitions)");
     }
   }
 

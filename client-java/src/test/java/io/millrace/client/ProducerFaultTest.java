@@ -281,7 +281,22 @@ class ProducerFaultTest {
     assertThat(failure).isInstanceOf(DeliveryTimeoutException.class);
     assertThat(failure.code()).isEqualTo(ErrorCode.NOT_SENT_IN_TIME);
     assertThat(failure.outcome()).isEqualTo(Outcome.NOT_DONE);
-    assertThat(failure.getMessage()).contains("t-0").contains("300 ms");
+    assertThat(failure.getMessage())
+        .startsWith(
+            "NOT_SENT_IN_TIME: 1 record for t-0 was not taken by any leader within 300 ms; last: ");
+  }
+
+  @Test
+  void withoutALeaderThatIsSaidFirst() {
+    cluster.moveLeader("t", 0, 0);
+    Producer producer =
+        client.producer(new ProducerConfig().withDeliveryTimeoutMillis(300).withLingerMillis(0));
+    MillraceException failure = failure(send(producer, 0, 1).get(0));
+    assertThat(failure.code()).isEqualTo(ErrorCode.NOT_SENT_IN_TIME);
+    assertThat(failure.getMessage())
+        .isEqualTo(
+            "NOT_SENT_IN_TIME: no leader for t-0 within 300 ms; 1 record was not stored; last: no"
+                + " leader is known for t-0");
   }
 
   @ParameterizedTest

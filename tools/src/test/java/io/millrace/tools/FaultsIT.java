@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -129,6 +130,45 @@ class FaultsIT {
 
     cluster.succeed("cluster", "split", "1,3/2");
     assertThat(faults()).hasSize(4).allMatch(line -> line.startsWith("2: "));
+  }
+
+  @Test
+  void aBrokerThatIsCutOffIsShownWithAllThatItMisses() {
+    cluster.succeed("topic", "create", "before", "--partitions", "1", "--replicas", "3");
+    cluster.awaitHealthy();
+    // One that leads neither it nor the metadata, so that nothing has to be elected.
+    List<Integer> leaders = List.of(newestLeader("before"), newestLeader("(metadata)"));
+    int cutOff =
+        Stream.of(1, 2, 3).filter(broker -> !leaders.contains(broker)).findFirst().orElseThrow();
+    List<Integer> others = Stream.of(1, 2, 3).filter(broker -> broker != cutOff).toList();
+
+    cluster.succeed("cluster", "isolate", Integer.toString(cutOff));
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .untilAsserted(
+            () ->
+                assertThat(partition("before").get("health").getAsString())
+                    .isEqualTo("broker " + cutOff + " does not follow the leader"));
+    cluster.succeed("topic", "create", "during", "--partitions", "1", "--replicas", "3");
+
+    String missing = "broker " + cutOff + " has not started it";
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .untilAsserted(
+            () -> assertThat(partition("during").get("health").getAsString()).isEqualTo(missing));
+    // Several times: any broker could be the one that is asked first.
+    for (int i = 0; i < 4; i++) {
+      TestTerminal.Finished status = cluster.run("cluster", "status");
+      assertThat(status.exitCode()).isEqualTo(ExitCodes.FAILED);
+      assertThat(status.out())
+          .containsOnlyOnce(
+              "brokers " + others.get(0) + " and " + others.get(1) + " do not reach it");
+      assertThat(partition("during").getAsJsonArray("replicas")).hasSize(3);
+      assertThat(partition("during").get("health").getAsString()).isEqualTo(missing);
+    }
+
+    cluster.succeed("cluster", "heal");
+    cluster.awaitHealthy();
   }
 
   @Test

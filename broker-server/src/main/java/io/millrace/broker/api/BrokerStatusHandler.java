@@ -30,6 +30,9 @@ public final class BrokerStatusHandler implements RequestHandler {
     /** Budgets and counters of all packages. */
     List<Gauge> gauges();
 
+    /** Brokers that this one is not connected to, or that are silent; ascending. */
+    List<Integer> unreachedPeers();
+
     /** Commanded faults in the network to other brokers. */
     List<PeerFaults> networkFaults();
   }
@@ -84,6 +87,7 @@ public final class BrokerStatusHandler implements RequestHandler {
               .addAllReplicas(source.replicas())
               .addAllGauges(source.gauges())
               .addAllNetworkFaults(source.networkFaults())
+              .addAllUnreachedPeers(source.unreachedPeers())
               .build();
     } catch (RuntimeException | Error fault) {
       errors.record("broker status", fault);

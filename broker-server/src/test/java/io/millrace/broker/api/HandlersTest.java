@@ -337,6 +337,11 @@ class HandlersTest {
       }
 
       @Override
+      public List<Integer> unreachedPeers() {
+        return List.of(2, 5);
+      }
+
+      @Override
       public List<PeerFaults> networkFaults() {
         return List.of(PeerFaults.newBuilder().setBrokerId(4).build());
       }
@@ -359,6 +364,7 @@ class HandlersTest {
     assertThat(status.getReplicas(0).getGroup()).isEqualTo("meta");
     assertThat(status.getGauges(0).getLimit()).isEqualTo(2);
     assertThat(status.getNetworkFaults(0).getBrokerId()).isEqualTo(4);
+    assertThat(status.getUnreachedPeersList()).containsExactly(2, 5);
   }
 
   @Test

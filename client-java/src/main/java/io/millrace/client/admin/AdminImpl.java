@@ -160,6 +160,18 @@ public final class AdminImpl implements Admin {
   }
 
   @Override
+  public CompletableFuture<MetadataResponse> brokerMetadata(int brokerId) {
+    return askBroker(
+        brokerId,
+        Api.METADATA,
+        // Without what this client has seen: a broker that is behind would refuse.
+        wait ->
+            MetadataRequest.newBuilder()
+                .setContext(metadata.context(wait).toBuilder().clearMetadataIndex())
+                .build());
+  }
+
+  @Override
   public CompletableFuture<List<PeerFaults>> networkFaults(int brokerId) {
     return networkFaults(brokerId, NetworkFaultsRequest.newBuilder());
   }

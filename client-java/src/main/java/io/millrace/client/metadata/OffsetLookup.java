@@ -96,6 +96,21 @@ public final class OffsetLookup {
       this.timeoutMillis = timeoutMillis;
     }
 
+    /** Names one; of a topic without a majority all would say the same. */
+    private String missing() {
+      TopicPartition first = todo.keySet().iterator().next();
+      int further = todo.size() - 1;
+      return "no offset of "
+          + first
+          + " within "
+          + timeoutMillis
+          + " ms: "
+          + reasons.getOrDefault(first, "no answer")
+          + (further == 0
+              ? ""
+              : " (nor of " + further + " further partition" + (further == 1 ? ")" : "s)"));
+    }
+
     private long leftMillis() {
       return timeoutMillis - TimeUnit.NANOSECONDS.toMillis(Ticks.now() - startNanos);
     }
@@ -106,12 +121,7 @@ public final class OffsetLookup {
       long left = leftMillis();
       synchronized (this) {
         if (left <= 0 && !todo.isEmpty()) {
-          fail(
-              new RequestFailedException(
-                  ErrorCode.NOT_READY,
-                  "no offset within " + timeoutMillis + " ms: " + reasons,
-                  Outcome.NOT_DONE,
-                  null));
+          fail(new RequestFailedException(ErrorCode.NOT_READY, missing(), Outcome.NOT_DONE, null));
           return;
         }
         for (TopicPartition tp : todo.keySet()) {

@@ -215,11 +215,9 @@ final class ProduceAnswers {
     String full =
         (text == null || text.isBlank() ? code.advice() : text)
             + " ("
-            + batch.recordCount()
-            + " records for "
-            + batch.lane.topic()
-            + "-"
-            + batch.lane.partition()
+            + records(batch)
+            + " for "
+            + partition(batch)
             + ")";
     if (code == ErrorCode.RECORD_TOO_LARGE && !batch.maybeStored) {
       return new RecordTooLargeException(full);
@@ -228,24 +226,48 @@ final class ProduceAnswers {
     return new RequestFailedException(code, full, outcome, null);
   }
 
-  /** The delivery timeout is over for a batch that is not under way. */
+  /**
+   * The delivery timeout is over for a batch that is not under way. What people need stands first,
+   * up to the first semicolon.
+   */
   void expired(ProducerBatch batch) {
-    LaneState lane = batch.lane.state;
-    String reason = lane.lastFailure().isEmpty() ? "" : "; last: " + lane.lastFailure();
-    String text =
-        batch.recordCount()
-            + " records for "
-            + batch.lane.topic()
-            + "-"
-            + batch.lane.partition()
-            + (batch.maybeStored
-                ? " were sent, but not acknowledged"
-                : " were not taken by any leader")
-            + " within "
-            + deliveryTimeoutMillis
-            + " ms"
-            + reason;
-    end(batch, new DeliveryTimeoutException(batch.maybeStored, text));
+    String within = " within " + deliveryTimeoutMillis + " ms";
+    String were = batch.recordCount() == 1 ? " was" : " were";
+    String text;
+    if (batch.maybeStored) {
+      text =
+          records(batch)
+              + " for "
+              + partition(batch)
+              + were
+              + " sent, but not acknowledged"
+              + within;
+    } else if (metadata.view().broker(sender.lanes().leader(batch.lane)) == null) {
+      text =
+          "no leader for "
+              + partition(batch)
+              + within
+              + "; "
+              + records(batch)
+              + were
+              + " not stored";
+    } else {
+      text =
+          records(batch) + " for " + partition(batch) + were + " not taken by any leader" + within;
+    }
+    String last = batch.lane.state.lastFailure();
+    end(
+        batch,
+        new DeliveryTimeoutException(
+            batch.maybeStored, last.isEmpty() ? text : text + "; last: " + last));
+  }
+
+  private static String records(ProducerBatch batch) {
+    return batch.recordCount() + (batch.recordCount() == 1 ? " record" : " records");
+  }
+
+  private static String partition(ProducerBatch batch) {
+    return batch.lane.topic() + "-" + batch.lane.partition();
   }
 
   void topicGone(ProducerBatch batch, String text) {
@@ -261,12 +283,11 @@ final class ProduceAnswers {
         batch,
         new ClientClosedException(
             "the producer was closed before "
-                + batch.recordCount()
-                + " records for "
-                + batch.lane.topic()
-                + "-"
-                + batch.lane.partition()
-                + (outcome == Outcome.UNKNOWN ? " were acknowledged" : " were sent"),
+                + records(batch)
+                + " for "
+                + partition(batch)
+                + (batch.recordCount() == 1 ? " was" : " were")
+                + (outcome == Outcome.UNKNOWN ? " acknowledged" : " sent"),
             outcome));
   }
 

@@ -383,7 +383,7 @@ public final class FakeCluster implements AutoCloseable {
             .setContext(context())
             .setClusterId(clusterId)
             .setMetadataLeader(1)
-            .setAnsweringBroker(1);
+            .setAnsweringBroker(asked.id);
     for (FakeBroker broker : brokers.values()) {
       response.addBrokers(
           BrokerInfo.newBuilder()

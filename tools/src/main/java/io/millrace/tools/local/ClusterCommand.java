@@ -282,7 +282,11 @@ public final class ClusterCommand implements Runnable {
       name = "status",
       description = {
         "Show brokers, partitions and commanded network faults, as the brokers report them.",
-        "Exit code 1 when a broker is not reachable or a partition is not healthy."
+        "LAG: how many records of its leader each replica has not got, of the metadata group how"
+            + " many entries, in the order of REPLICAS; '-': its broker does not answer. A lag alone"
+            + " is no fault, under load every replica is a little behind.",
+        "Exit code 1 when a broker does not answer or other brokers do not reach it, or when a"
+            + " partition is not ok."
       })
   static final class Status extends Local {
     private static final Duration ANSWER_LIMIT = Duration.ofSeconds(5);

@@ -1,11 +1,10 @@
 package io.millrace.tools.local;
 
 import io.millrace.client.Admin;
-import io.millrace.client.TopicDescription;
 import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.MetadataResponse;
 import io.millrace.tools.local.ClusterView.BrokerReport;
 import io.millrace.tools.local.ClusterView.Group;
-import io.millrace.tools.topic.Topics;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -53,32 +52,60 @@ final class ClusterSurvey {
   }
 
   ClusterView ask(Admin admin, Duration limit) throws IOException, InterruptedException {
-    CompletableFuture<List<TopicDescription>> topics = Topics.all(admin);
-    var answers = new HashMap<Integer, CompletableFuture<BrokerStatusResponse>>();
+    var statuses = new HashMap<Integer, CompletableFuture<BrokerStatusResponse>>();
+    var metadata = new ArrayList<CompletableFuture<MetadataResponse>>();
     for (BrokerProcess broker : brokers) {
       int id = broker.member().id();
       if (states.get(id) == ProcessIdentity.State.RUNNING) {
-        answers.put(id, admin.brokerStatus(id));
+        statuses.put(id, admin.brokerStatus(id));
+        metadata.add(admin.brokerMetadata(id));
       }
     }
     long deadline = System.nanoTime() + limit.toNanos();
-    var reports = new ArrayList<BrokerReport>();
-    for (BrokerProcess broker : brokers) {
-      var answer = answers.get(broker.member().id());
-      if (answer == null) {
-        reports.add(report(broker, null, null));
-        continue;
-      }
+    var answers = new HashMap<Integer, BrokerStatusResponse>();
+    var notes = new HashMap<Integer, String>();
+    for (var status : statuses.entrySet()) {
+      int id = status.getKey();
       try {
-        long left = Math.max(1, deadline - System.nanoTime());
-        reports.add(report(broker, answer.get(left, TimeUnit.NANOSECONDS), null));
+        answers.put(id, status.getValue().get(left(deadline), TimeUnit.NANOSECONDS));
       } catch (ExecutionException e) {
-        reports.add(report(broker, null, "does not answer: " + e.getCause().getMessage()));
+        notes.put(id, "does not answer: " + e.getCause().getMessage());
       } catch (TimeoutException e) {
-        reports.add(report(broker, null, "no answer in " + limit.toMillis() + " ms"));
+        notes.put(id, "no answer in " + limit.toMillis() + " ms");
       }
     }
-    return new ClusterView(reports, assigned(topics, deadline));
+    var reach = new PeerReach(answers);
+    var reports = new ArrayList<BrokerReport>();
+    for (BrokerProcess broker : brokers) {
+      int id = broker.member().id();
+      if (answers.containsKey(id)) {
+        reach.trouble(id).ifPresent(trouble -> notes.put(id, trouble));
+      }
+      reports.add(report(broker, answers.get(id), notes.get(id)));
+    }
+    // Without an answer about topics the view rests on the reports alone.
+    Map<Group, Set<Integer>> assigned = new MetadataAnswers(got(metadata, deadline)).assigned();
+    assigned.put(METADATA, members());
+    return new ClusterView(reports, assigned);
+  }
+
+  private static long left(long deadlineNanos) {
+    return Math.max(1, deadlineNanos - System.nanoTime());
+  }
+
+  private static List<MetadataResponse> got(
+      List<CompletableFuture<MetadataResponse>> asked, long deadlineNanos)
+      throws InterruptedException {
+    var answers = new ArrayList<MetadataResponse>();
+    for (CompletableFuture<MetadataResponse> each : asked) {
+      try {
+        answers.add(each.get(left(deadlineNanos), TimeUnit.NANOSECONDS));
+      } catch (ExecutionException | TimeoutException e) {
+        // Others may know. That this broker does not answer is said where its status is missing;
+        // one that has just started refuses this question alone, until it has heard the leader.
+      }
+    }
+    return answers;
   }
 
   /** Every broker of the cluster's file holds the metadata. */
@@ -86,30 +113,7 @@ final class ClusterSurvey {
     return brokers.stream().map(broker -> broker.member().id()).collect(Collectors.toSet());
   }
 
-  /** Only the metadata when nobody tells: for topics the view then rests on the reports alone. */
-  private Map<Group, Set<Integer>> assigned(
-      CompletableFuture<List<TopicDescription>> topics, long deadlineNanos)
-      throws InterruptedException {
-    var assigned = new HashMap<Group, Set<Integer>>();
-    assigned.put(METADATA, members());
-    try {
-      long left = Math.max(1, deadlineNanos - System.nanoTime());
-      for (var topic : topics.get(left, TimeUnit.NANOSECONDS)) {
-        for (var partition : topic.partitions()) {
-          assigned.put(
-              new Group(topic.name(), partition.partition()),
-              partition.replicas().stream()
-                  .map(TopicDescription.Replica::broker)
-                  .collect(Collectors.toSet()));
-        }
-      }
-    } catch (ExecutionException | TimeoutException e) {
-      return Map.of(METADATA, members());
-    }
-    return assigned;
-  }
-
-  private BrokerReport report(BrokerProcess broker, BrokerStatusResponse answer, String why)
+  private BrokerReport report(BrokerProcess broker, BrokerStatusResponse answer, String trouble)
       throws IOException {
     var member = broker.member();
     ProcessIdentity.State state = states.get(member.id());
@@ -121,7 +125,7 @@ final class ClusterSurvey {
         };
     String note =
         switch (state) {
-          case RUNNING -> why;
+          case RUNNING -> trouble;
           case PAUSED -> "resume it with: millrace cluster resume " + member.id();
           case GONE -> "start it with: millrace cluster start " + member.id();
         };

@@ -36,8 +36,10 @@ final class ClusterView {
           "health");
 
   /**
-   * A broker and what it said; {@code report} is null when it did not answer, {@code why} then
-   * says.
+   * A broker and what it said.
+   *
+   * @param report null when it did not answer; {@code note} then says why
+   * @param note what is wrong with it and what to do; null: nothing
    */
   record BrokerReport(
       int id,
@@ -46,7 +48,7 @@ final class ClusterView {
       Long pid,
       Long uptimeMillis,
       BrokerStatusResponse report,
-      String why) {}
+      String note) {}
 
   /** A Raft group: a partition, or with an empty topic the metadata. */
   record Group(String topic, int partition) implements Comparable<Group> {
@@ -123,10 +125,11 @@ final class ClusterView {
           report == null ? null : report.getReplicasCount(),
           report == null
               ? null
-              : report.getReplicasList().stream()
-                  .filter(replica -> replica.getRole() == ReplicaRole.ROLE_LEADER)
+              : replicas.values().stream()
+                  .map(ClusterView::leaderOf)
+                  .filter(leader -> leader != null && leader.broker() == broker.id())
                   .count(),
-          broker.why());
+          broker.note());
     }
     return rows;
   }
@@ -188,7 +191,7 @@ final class ClusterView {
       new ArrayList<>(holders(group, held)),
       leader == null || group.isMetadata() ? null : leader.status().getLogEnd(),
       leader == null || group.isMetadata() ? null : leader.status().getCommittedEnd(),
-      leader == null ? null : lags(holders(group, held), held, leader),
+      leader == null ? null : lags(group, held, leader),
       problems.isEmpty() ? "ok" : String.join("; ", problems)
     };
   }
@@ -212,7 +215,7 @@ final class ClusterView {
       Replica leader = leaderOf(entry.getValue());
       if (leader != null) {
         led.merge(leader.broker(), 1, Integer::sum);
-        for (Long lag : lags(holders(entry.getKey(), entry.getValue()), entry.getValue(), leader)) {
+        for (Long lag : lags(entry.getKey(), entry.getValue(), leader)) {
           maxLag = lag == null ? maxLag : Long.valueOf(Math.max(lag, maxLag == null ? 0 : maxLag));
         }
       }
@@ -240,9 +243,10 @@ final class ClusterView {
             .count();
   }
 
-  /** True when every broker answered and no partition has a problem. */
+  /** True when every broker answered and nothing is wrong with it or with a partition. */
   boolean healthy() {
-    return brokers.stream().allMatch(broker -> broker.report() != null) && unhealthyCount() == 0;
+    return brokers.stream().allMatch(broker -> broker.report() != null && broker.note() == null)
+        && unhealthyCount() == 0;
   }
 
   /**
@@ -254,6 +258,9 @@ final class ClusterView {
       if (broker.report() == null) {
         return Optional.of("broker " + broker.id() + " does not answer");
       }
+      if (broker.note() != null) {
+        return Optional.of("broker " + broker.id() + ": " + broker.note());
+      }
     }
     for (var entry : replicas.entrySet()) {
       Group group = entry.getKey();
@@ -264,9 +271,8 @@ final class ClusterView {
       }
       Replica leader = leaderOf(entry.getValue());
       for (Replica replica : entry.getValue()) {
-        // An index alone could be that of entries which the leader does not have.
-        if (replica.status().getTerm() != leader.status().getTerm()
-            || replica.status().getLastIndex() != leader.status().getLastIndex()) {
+        // All follow it: an index alone could be that of entries which the leader does not have.
+        if (replica.status().getLastIndex() != leader.status().getLastIndex()) {
           return Optional.of(
               group.name()
                   + "-"
@@ -298,22 +304,26 @@ final class ClusterView {
   }
 
   /**
-   * Raft entries that each holder has not got yet, in the order of the holders; null where nobody
-   * tells.
+   * Records that each holder has not got yet, of the metadata entries, in the order of the holders;
+   * null where nobody tells.
    */
-  private static List<Long> lags(Set<Integer> holders, List<Replica> held, Replica leader) {
+  private List<Long> lags(Group group, List<Replica> held, Replica leader) {
     var lags = new ArrayList<Long>();
-    for (int holder : holders) {
+    for (int holder : holders(group, held)) {
       lags.add(
           held.stream()
               .filter(replica -> replica.broker() == holder)
               .findFirst()
-              .map(
-                  replica ->
-                      Math.max(0, leader.status().getLastIndex() - replica.status().getLastIndex()))
+              // Not below 0: the leader may have been asked earlier, or the other have a tail that
+              // it does not share.
+              .map(replica -> Math.max(0, end(group, leader) - end(group, replica)))
               .orElse(null));
     }
     return lags;
+  }
+
+  private static long end(Group group, Replica replica) {
+    return group.isMetadata() ? replica.status().getLastIndex() : replica.status().getLogEnd();
   }
 
   private Set<Integer> holders(Group group, List<Replica> held) {
@@ -324,7 +334,8 @@ final class ClusterView {
 
   private List<String> problems(Group group, List<Replica> held) {
     var problems = new ArrayList<String>();
-    if (leaderOf(held) == null) {
+    Replica leader = leaderOf(held);
+    if (leader == null) {
       problems.add("no leader");
     }
     for (int holder : holders(group, held)) {
@@ -350,8 +361,20 @@ final class ClusterView {
                 + holder
                 + " stopped on an error"
                 + (status.getReason().isEmpty() ? "" : " (" + status.getReason() + ")"));
+      } else if (leader != null && !follows(replica, leader)) {
+        problems.add("broker " + holder + " does not follow the leader");
       }
     }
     return problems;
+  }
+
+  /**
+   * How far it is behind says nothing: under load all are, and one that hears nothing can be level
+   * with a leader that has no traffic.
+   */
+  private static boolean follows(Replica replica, Replica leader) {
+    return replica == leader
+        || replica.status().getTerm() == leader.status().getTerm()
+            && replica.status().getLeader() == leader.broker();
   }
 }

@@ -112,7 +112,10 @@ public final class LocalCluster {
             .mapToObj(i -> new ClusterFile.Member(i + 1, host, basePort + i, false))
             .toList();
     for (ClusterFile.Member member : members) {
-      requireFreePort(member);
+      requireFreePort(
+          member,
+          "end the program that has it, or choose other ports with --base-port (and --home for a"
+              + " second cluster)");
     }
     var file =
         new ClusterFile(
@@ -252,7 +255,10 @@ public final class LocalCluster {
         ClusterFile.Member member = current.file.member(brokerId);
         var broker = new BrokerProcess(home, member);
         if (broker.isGone()) {
-          requireFreePort(member);
+          requireFreePort(
+              member,
+              "end the program that has it, then start again: the ports of a cluster stay as it was"
+                  + " made");
           prepare(member);
           starting.put(
               broker,
@@ -488,7 +494,7 @@ public final class LocalCluster {
     file.withFormatted(brokerId, false).write(home.clusterFile());
   }
 
-  static void requireFreePort(ClusterFile.Member member) throws IOException {
+  private static void requireFreePort(ClusterFile.Member member, String advice) throws IOException {
     try (var socket = new ServerSocket()) {
       socket.setReuseAddress(true);
       socket.bind(new InetSocketAddress(InetAddress.getByName(member.host()), member.port()));
@@ -502,8 +508,8 @@ public final class LocalCluster {
               + member.host()
               + " can not be used ("
               + e.getMessage()
-              + "); end the program that has it, or choose other ports with --base-port"
-              + " (and --home for a second cluster)",
+              + "); "
+              + advice,
           e);
     }
   }

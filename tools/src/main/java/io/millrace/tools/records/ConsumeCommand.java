@@ -68,8 +68,11 @@ public final class ConsumeCommand implements Callable<Integer> {
       description = "Read only this partition; may be repeated. Default: all")
   private List<Integer> partitions = List.of();
 
-  @Option(names = "--max", paramLabel = "N", description = "End after so many records")
-  private long max;
+  @Option(
+      names = "--max",
+      paramLabel = "N",
+      description = "End after so many records. Default: no limit")
+  private Long max;
 
   @Option(names = "--follow", description = "Go on at the end and wait for new records")
   private boolean follow;
@@ -107,8 +110,8 @@ public final class ConsumeCommand implements Callable<Integer> {
     StartPoint start = StartPoint.parse(from, ZoneId.systemDefault());
     RecordFormat recordFormat =
         RecordFormat.parse(formatName(), Quantities.unescaped(keySeparator));
-    if (max < 0) {
-      throw new UsageFailure("--max " + max + " is below 0; leave it out to read all");
+    if (max != null && max < 1) {
+      throw new UsageFailure("--max " + max + " is below 1; leave it out to read all");
     }
     try (MillraceClient client = connect.connect(root)) {
       List<TopicPartition> wanted = wanted(client, start);
@@ -138,7 +141,7 @@ public final class ConsumeCommand implements Callable<Integer> {
             reader,
             recordFormat,
             root.terminal().out(),
-            new ConsumeRun.Limits(ends, max, idle),
+            new ConsumeRun.Limits(ends, max == null ? 0 : max, idle),
             () -> {
               watch.look();
               return watch.silence();

@@ -3,6 +3,7 @@ package io.millrace.tools.records;
 import io.millrace.client.MillraceClient;
 import io.millrace.client.Producer;
 import io.millrace.protocol.batch.RecordHeader;
+import io.millrace.protocol.error.ErrorCode;
 import io.millrace.tools.CommandFailure;
 import io.millrace.tools.ConnectOptions;
 import io.millrace.tools.ExitCodes;
@@ -21,6 +22,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -85,6 +87,9 @@ public final class ProduceCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException, InterruptedException {
+    if (rate < 0) {
+      throw new UsageFailure("--rate " + rate + " is below 0; leave it out for no limit");
+    }
     var parser =
         new KeyedLine.Parser(keySeparator == null ? null : Quantities.unescaped(keySeparator));
     var target = new ProduceRun.Target(topic, partition, parseHeaders(headers));
@@ -123,16 +128,7 @@ public final class ProduceCommand implements Callable<Integer> {
                 + ")");
       }
       if (outcomes.failed() > 0) {
-        throw new CommandFailure(
-            Words.count(outcomes.failed())
-                + " of "
-                + Words.count(run.sent(), "record")
-                + " failed: "
-                + summary(outcomes)
-                + "; lines after "
-                + Words.count(run.sent())
-                + " were not sent. First error: "
-                + firstError(outcomes));
+        throw new CommandFailure(failureText(outcomes, run.sent()));
       }
       if (outcomes.done() < run.sent()) {
         throw new CommandFailure(
@@ -193,11 +189,33 @@ public final class ProduceCommand implements Callable<Integer> {
         + " unknown";
   }
 
-  private static String firstError(Outcomes outcomes) {
-    return outcomes.failures().stream()
-        .min(java.util.Comparator.comparingLong(Outcomes.Failure::firstRecord))
-        .map(failure -> "line " + failure.firstRecord() + ": " + failure.text())
-        .orElse("none");
+  /** In a cluster that does not answer, what to do comes first; otherwise what was wrong. */
+  static String failureText(Outcomes outcomes, long sent) {
+    Outcomes.Failure first =
+        outcomes.failures().stream()
+            .min(Comparator.comparingLong(Outcomes.Failure::firstRecord))
+            .orElseThrow();
+    String counts =
+        Words.count(outcomes.failed())
+            + " of "
+            + Words.count(sent, "record")
+            + " failed: "
+            + summary(outcomes)
+            + "; lines after "
+            + Words.count(sent)
+            + " were not sent";
+    if (first.code() != ErrorCode.NOT_SENT_IN_TIME && first.code() != ErrorCode.DELIVERY_TIMEOUT) {
+      return counts + ". First error: line " + first.firstRecord() + ": " + first.text();
+    }
+    String text = first.text().replaceFirst("^" + first.code() + ": ", "");
+    int end = text.indexOf("; ");
+    return (end < 0 ? text : text.substring(0, end))
+        + "; see: millrace cluster status ("
+        + counts
+        + "; line "
+        + first.firstRecord()
+        + (end < 0 ? "" : ": " + text.substring(end + 2))
+        + ")";
   }
 
   private InputStream open() throws IOException {

@@ -4,11 +4,13 @@ import io.millrace.client.Producer;
 import io.millrace.client.ProducerRecord;
 import io.millrace.protocol.batch.RecordHeader;
 import io.millrace.tools.Progress;
+import io.millrace.tools.Waits;
 import io.millrace.tools.Words;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -27,11 +29,17 @@ public final class ProduceRun {
   /** After a flush only callbacks are left to run. */
   private static final Duration CALLBACK_LIMIT = Duration.ofSeconds(10);
 
+  /** So long without an acknowledgement before it is said that there is none. */
+  private static final Duration QUIET = Duration.ofSeconds(3);
+
+  private static final Duration FLUSH_POLL = Duration.ofMillis(100);
+
   private final Producer producer;
   private final Target target;
   private final KeyedLine.Parser parser;
   private final Pacer pacer;
   private final long maxBlockMillis;
+  private final Duration quiet;
   private final Outcomes outcomes = new Outcomes();
   private final AtomicBoolean stop = new AtomicBoolean();
   private volatile long sent;
@@ -44,6 +52,17 @@ public final class ProduceRun {
       KeyedLine.Parser parser,
       double recordsPerSecond,
       long maxBlockMillis) {
+    this(producer, target, parser, recordsPerSecond, maxBlockMillis, QUIET);
+  }
+
+  ProduceRun(
+      Producer producer,
+      Target target,
+      KeyedLine.Parser parser,
+      double recordsPerSecond,
+      long maxBlockMillis,
+      Duration quiet) {
+    this.quiet = quiet;
     this.producer = producer;
     this.target = target;
     this.parser = parser;
@@ -67,10 +86,33 @@ public final class ProduceRun {
         line = lines.next();
       }
     } finally {
-      producer.flush();
+      flush(progress);
       outcomes.awaitEnded(sent, CALLBACK_LIMIT);
       progress.clear();
     }
+  }
+
+  /** With a word now and then: a cluster without a majority must not look like a hang. */
+  private void flush(Progress progress) throws InterruptedException {
+    CompletableFuture<Void> flushed = CompletableFuture.runAsync(producer::flush);
+    long done = outcomes.done();
+    long sinceNanos = System.nanoTime();
+    while (!Waits.until(FLUSH_POLL, flushed::isDone)) {
+      if (outcomes.done() != done) {
+        done = outcomes.done();
+        sinceNanos = System.nanoTime();
+      }
+      long silentNanos = System.nanoTime() - sinceNanos;
+      if (silentNanos >= quiet.toNanos() && progress.due()) {
+        progress.show(
+            "waiting: nothing acknowledged for "
+                + Words.millis(silentNanos / 1_000_000)
+                + ", "
+                + Words.count(sent - done - outcomes.failed(), "record")
+                + " under way; see: millrace cluster status");
+      }
+    }
+    flushed.join();
   }
 
   private void send(KeyedLine line, long lineNumber) throws InterruptedException {

@@ -26,6 +26,7 @@ class ClusterViewTest {
         .setHealth(ReplicaHealth.HEALTH_OK)
         .setRole(role)
         .setTerm(term)
+        .setLeader(2)
         .setLastIndex(lastIndex)
         .setLogEnd(lastIndex * 10)
         .setCommittedEnd(lastIndex * 10 - 5);
@@ -97,7 +98,8 @@ class ClusterViewTest {
             ASSIGNED);
 
     assertThat(only(view))
-        .containsExactly("orders", 0, 2, 4L, List.of(1, 2, 3), 90L, 85L, List.of(2L, 0L, 0L), "ok");
+        .containsExactly(
+            "orders", 0, 2, 4L, List.of(1, 2, 3), 90L, 85L, List.of(20L, 0L, 0L), "ok");
     assertThat(view.healthy()).isTrue();
     assertThat(view.brokerRows(true).columns()).contains("uptime");
     assertThat(view.brokerRows(true).lines().get(1))
@@ -111,12 +113,56 @@ class ClusterViewTest {
     var view =
         new ClusterView(
             List.of(
-                broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9)),
+                broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9).setLeader(1)),
                 broker(2, replica(ReplicaRole.ROLE_LEADER, 5, 8)),
                 broker(3, replica(ReplicaRole.ROLE_FOLLOWER, 5, 8))),
             ASSIGNED);
 
     assertThat(only(view).subList(2, 4)).containsExactly(2, 5L);
+    assertThat(view.brokerRows(true).lines())
+        .extracting(line -> line.get(6))
+        .containsExactly(0L, 1L, 0L);
+    // Its tail beyond the new leader's end is no lead.
+    assertThat(only(view).get(7)).isEqualTo(List.of(0L, 0L, 0L));
+    assertThat(only(view).get(8)).isEqualTo("broker 1 does not follow the leader");
+    assertThat(view.healthy()).isFalse();
+  }
+
+  @Test
+  void aFollowerThatHearsNoLeaderOrAnotherOneIsAProblemHoweverLevelItIs() {
+    BrokerReport leader = broker(2, replica(ReplicaRole.ROLE_LEADER, 4, 9));
+    BrokerReport level = broker(3, replica(ReplicaRole.ROLE_FOLLOWER, 4, 9));
+
+    for (ReplicaStatus.Builder astray :
+        List.of(
+            replica(ReplicaRole.ROLE_FOLLOWER, 4, 9).setLeader(0),
+            replica(ReplicaRole.ROLE_FOLLOWER, 4, 9).setLeader(3),
+            replica(ReplicaRole.ROLE_FOLLOWER, 3, 9),
+            replica(ReplicaRole.ROLE_CANDIDATE, 6, 9).setLeader(0))) {
+      var view = new ClusterView(List.of(broker(1, astray), leader, level), ASSIGNED);
+
+      assertThat(only(view).get(8)).isEqualTo("broker 1 does not follow the leader");
+      assertThat(view.healthy()).isFalse();
+    }
+    var behind = broker(1, replica(ReplicaRole.ROLE_FOLLOWER, 4, 1));
+    assertThat(new ClusterView(List.of(behind, leader, level), ASSIGNED).healthy()).isTrue();
+  }
+
+  @Test
+  void aBrokerWithANoteIsNotHealthy() {
+    BrokerReport sound = broker(1, replica(ReplicaRole.ROLE_FOLLOWER, 4, 9));
+    var noted =
+        new BrokerReport(
+            1, sound.address(), "running", 101L, 1L, sound.report(), "broker 2 does not reach it");
+    var view =
+        new ClusterView(
+            List.of(noted, broker(2, replica(ReplicaRole.ROLE_LEADER, 4, 9))),
+            Map.of(new Group("orders", 0), Set.of(1, 2)));
+
+    assertThat(view.brokerRows(true).lines().get(0)).contains("broker 2 does not reach it");
+    assertThat(only(view).get(8)).isEqualTo("ok");
+    assertThat(view.healthy()).isFalse();
+    assertThat(view.notInSync()).contains("broker 1: broker 2 does not reach it");
   }
 
   @Test
@@ -130,7 +176,7 @@ class ClusterViewTest {
             ASSIGNED);
 
     assertThat(only(view).get(8)).isEqualTo("broker 3 does not answer");
-    assertThat(only(view).get(7)).isEqualTo(Arrays.asList(4L, 0L, null));
+    assertThat(only(view).get(7)).isEqualTo(Arrays.asList(40L, 0L, null));
     assertThat(view.healthy()).isFalse();
   }
 
@@ -168,8 +214,11 @@ class ClusterViewTest {
   void theMetadataGroupHasNoOffsetsAndIsJudgedLikeTheOthers() {
     var view =
         new ClusterView(
-            List.of(broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9).setTopic("")), silent(2)),
-            Map.of(new Group("", 0), Set.of(1, 2)));
+            List.of(
+                broker(1, replica(ReplicaRole.ROLE_LEADER, 4, 9).setTopic("")),
+                silent(2),
+                broker(3, replica(ReplicaRole.ROLE_FOLLOWER, 4, 7).setTopic("").setLeader(1))),
+            Map.of(new Group("", 0), Set.of(1, 2, 3)));
 
     assertThat(only(view))
         .containsExactly(
@@ -177,10 +226,10 @@ class ClusterViewTest {
             0,
             1,
             4L,
-            List.of(1, 2),
+            List.of(1, 2, 3),
             null,
             null,
-            Arrays.asList(0L, null),
+            Arrays.asList(0L, null, 2L),
             "broker 2 does not answer");
   }
 
@@ -204,7 +253,7 @@ class ClusterViewTest {
                     replica(ReplicaRole.ROLE_FOLLOWER, 4, 7).setPartition(2)),
                 broker(
                     2,
-                    replica(ReplicaRole.ROLE_FOLLOWER, 4, 9),
+                    replica(ReplicaRole.ROLE_FOLLOWER, 4, 9).setLeader(1),
                     replica(ReplicaRole.ROLE_LEADER, 4, 20).setPartition(1),
                     replica(ReplicaRole.ROLE_CANDIDATE, 4, 7).setPartition(2))),
             Map.of(new Group("", 0), Set.of(1)));
@@ -214,7 +263,7 @@ class ClusterViewTest {
     assertThat(view.topicRows().lines())
         .containsExactly(
             Arrays.asList("(metadata)", 1, 0, List.of(), null, 1),
-            Arrays.asList("orders", 3, 2, List.of("1:1", "2:1"), 13L, 1));
+            Arrays.asList("orders", 3, 2, List.of("1:1", "2:1"), 130L, 1));
     assertThat(view.unhealthyRows(40).lines())
         .extracting(line -> line.get(0) + "-" + line.get(1))
         .containsExactly("(metadata)-0", "orders-2");
@@ -229,19 +278,25 @@ class ClusterViewTest {
 
     assertThat(
             new ClusterView(
-                    List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 9))), assigned)
+                    List.of(
+                        leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 9).setLeader(1))),
+                    assigned)
                 .notInSync())
         .isEmpty();
     assertThat(
             new ClusterView(
-                    List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 8))), assigned)
+                    List.of(
+                        leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 4, 8).setLeader(1))),
+                    assigned)
                 .notInSync())
         .contains("orders-0: broker 2 is at index 8 of term 4, its leader 1 at index 9 of term 4");
     assertThat(
             new ClusterView(
-                    List.of(leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 3, 9))), assigned)
+                    List.of(
+                        leader, broker(2, replica(ReplicaRole.ROLE_FOLLOWER, 3, 9).setLeader(1))),
+                    assigned)
                 .notInSync())
-        .isPresent();
+        .contains("orders-0: broker 2 does not follow the leader");
     assertThat(new ClusterView(List.of(leader, silent(2)), assigned).notInSync())
         .contains("broker 2 does not answer");
     assertThat(new ClusterView(List.of(leader, broker(2)), assigned).notInSync())

@@ -4,19 +4,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.tools.CommandFailure;
+import io.millrace.tools.Progress;
+import io.millrace.tools.Terminal;
 import java.io.IOException;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The files and refusals of a local cluster; no broker is started. */
+@Timeout(60)
 class LocalClusterTest {
   @TempDir private Path directory;
   private ClusterHome home;
@@ -127,6 +133,27 @@ class LocalClusterTest {
           .hasMessageContaining("--base-port");
     }
     assertThat(home.directory()).doesNotExist();
+  }
+
+  @Test
+  void aPortInUseOfAnExistingClusterCanNotBeExchanged() throws IOException {
+    LocalCluster cluster = create(1);
+    int port = cluster.file().brokers().get(0).port();
+
+    try (var taken = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+      assertThat(taken.isBound()).isTrue();
+      assertThatThrownBy(() -> cluster.start(1, Duration.ofSeconds(5), quiet()))
+          .isInstanceOf(CommandFailure.class)
+          .hasMessageContaining("port " + port + " of broker 1")
+          .hasMessageContaining("end the program that has it, then start again")
+          .hasMessageNotContaining("--base-port");
+    }
+    assertThat(home.pidFile(1)).doesNotExist();
+  }
+
+  private static Progress quiet() {
+    return new Progress(
+        new Terminal(InputStream.nullInputStream(), System.out, System.err, false, Map.of()), true);
   }
 
   @Test

@@ -14,16 +14,22 @@ import io.millrace.tools.CommandFailure;
 import io.millrace.tools.Progress;
 import io.millrace.tools.Terminal;
 import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
+@Timeout(30)
 class ProduceRunTest {
   /** Keeps what it is given; answers on flush, as lingering batches do. */
   private static final class FakeProducer implements Producer {
@@ -32,6 +38,7 @@ class ProduceRunTest {
     int failFrom = Integer.MAX_VALUE;
     boolean failAtOnce;
     boolean lateCallbacks;
+    CountDownLatch flushWaits = new CountDownLatch(0);
 
     @Override
     public CompletableFuture<Receipt> send(ProducerRecord record) {
@@ -51,6 +58,11 @@ class ProduceRunTest {
 
     @Override
     public void flush() {
+      try {
+        assertThat(flushWaits.await(10, TimeUnit.SECONDS)).isTrue();
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
       if (lateCallbacks) {
         CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS).execute(this::answerAll);
       } else {
@@ -145,6 +157,41 @@ class ProduceRunTest {
     send("a:1\na:2\n");
 
     assertThat(run.outcomes().done()).isEqualTo(2);
+  }
+
+  @Test
+  void whileNothingIsAcknowledgedThatIsSaid() throws IOException, InterruptedException {
+    var said = new CountDownLatch(1);
+    producer.flushWaits = said;
+    var bytes = new ByteArrayOutputStream();
+    var err =
+        new PrintStream(bytes, true, StandardCharsets.UTF_8) {
+          @Override
+          public void print(String text) {
+            super.print(text);
+            if (text.contains("waiting")) {
+              said.countDown();
+            }
+          }
+        };
+    var terminal = new Terminal(InputStream.nullInputStream(), System.out, err, true, Map.of());
+    var waiting =
+        new ProduceRun(
+            producer,
+            new ProduceRun.Target("t", null, List.of()),
+            new KeyedLine.Parser(":"),
+            0,
+            1_000,
+            Duration.ofMillis(50));
+    var lines = new LineReader(new ByteArrayInputStream("a:1\na:2\n".getBytes()), 1_000);
+
+    waiting.run(lines, new Progress(terminal, false));
+
+    assertThat(bytes.toString(StandardCharsets.UTF_8))
+        .containsPattern(
+            "waiting: nothing acknowledged for [0-9.]+ m?s, 2 records under way; see: millrace"
+                + " cluster status");
+    assertThat(waiting.outcomes().done()).isEqualTo(2);
   }
 
   @Test
