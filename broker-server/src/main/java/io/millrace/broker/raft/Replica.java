@@ -423,8 +423,14 @@ public final class Replica implements RaftGroup {
   @Override
   public boolean hasQuorumContact() {
     try {
-      List<PeerId> alive = node.listAlivePeers();
-      return alive.size() > node.listPeers().size() / 2;
+      // JRaft's lease is as long as its election timeout allows; hurried elections do not wait for
+      // it, but for the silence that the failure detectors of the others count.
+      long inContact =
+          node.listAlivePeers().stream()
+              .mapToInt(PeerIds::brokerOf)
+              .filter(id -> id == brokerId() || context.network().hasContact(id))
+              .count();
+      return inContact > node.listPeers().size() / 2;
     } catch (IllegalStateException e) {
       return false; // JRaft's way to say that this replica does not lead.
     }

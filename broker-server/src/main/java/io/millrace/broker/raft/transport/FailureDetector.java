@@ -45,6 +45,12 @@ public final class FailureDetector implements AutoCloseable {
   static final long PING_INTERVAL_MILLIS = 100;
   static final long SILENCE_MILLIS = 800;
 
+  /**
+   * A broker that answered a ping sent within this time has not yet called this one silent: its own
+   * count began when the ping came. Shorter than {@link #SILENCE_MILLIS}, for clocks that drift.
+   */
+  static final long CONTACT_MILLIS = 500;
+
   /** A tick that comes this late says more about this process than about the others. */
   static final long OWN_PAUSE_MILLIS = 250;
 
@@ -57,10 +63,12 @@ public final class FailureDetector implements AutoCloseable {
   }
 
   private static final class Peer {
-    State state = State.NEVER_SEEN; // Guarded by the peer, as are the next two.
+    State state = State.NEVER_SEEN; // Guarded by the peer, as is all that is not volatile.
     long downNanos;
     long upNanos;
     volatile long heardNanos;
+    boolean answered;
+    long answeredPingNanos; // When the last answered ping was sent; guarded like answered.
   }
 
   private final Pinger pinger;
@@ -139,6 +147,31 @@ public final class FailureDetector implements AutoCloseable {
     }
   }
 
+  /** A ping that was sent then was answered. */
+  void answered(int brokerId, long sentNanos) {
+    Peer peer = peers.computeIfAbsent(brokerId, id -> new Peer());
+    synchronized (peer) {
+      if (!peer.answered || sentNanos - peer.answeredPingNanos > 0) {
+        peer.answered = true;
+        peer.answeredPingNanos = sentNanos;
+      }
+    }
+  }
+
+  /** True if that broker cannot have called this one silent yet, see {@link #CONTACT_MILLIS}. */
+  boolean hasContact(int brokerId) {
+    Peer peer = peers.get(brokerId);
+    if (peer == null) {
+      return false;
+    }
+    synchronized (peer) {
+      long age = nanoClock.getAsLong() - peer.answeredPingNanos;
+      return peer.state == State.UP
+          && peer.answered
+          && age < TimeUnit.MILLISECONDS.toNanos(CONTACT_MILLIS);
+    }
+  }
+
   /** Called every {@link #PING_INTERVAL_MILLIS}, by one thread. */
   void tick() {
     long now = nanoClock.getAsLong();
@@ -196,23 +229,17 @@ public final class FailureDetector implements AutoCloseable {
     }
   }
 
-  private record NetworkPinger(PeerNetwork network) implements Pinger {
+  private static final class NetworkPinger implements Pinger {
 
-    private static final PeerNetwork.ResponseHandler IGNORED =
-        new PeerNetwork.ResponseHandler() {
-          @Override
-          public void onResponse(Frame frame) {
-            frame.release(); // The connection has told that something came.
-          }
+    private final PeerNetwork network;
 
-          @Override
-          public void onFailure(PeerRequestException failure) {
-            // Silence is what counts.
-          }
-        };
+    NetworkPinger(PeerNetwork network) {
+      this.network = network;
+    }
 
     @Override
     public boolean ping(int brokerId) {
+      long sentNanos = System.nanoTime();
       try {
         network.request(
             brokerId,
@@ -221,7 +248,18 @@ public final class FailureDetector implements AutoCloseable {
             PeerPingRequest.getDefaultInstance(),
             null,
             SILENCE_MILLIS,
-            IGNORED);
+            new PeerNetwork.ResponseHandler() {
+              @Override
+              public void onResponse(Frame frame) {
+                frame.release();
+                network.pingAnswered(brokerId, sentNanos);
+              }
+
+              @Override
+              public void onFailure(PeerRequestException failure) {
+                // Silence is what counts.
+              }
+            });
         return true;
       } catch (PeerRequestException notConnected) {
         return false;

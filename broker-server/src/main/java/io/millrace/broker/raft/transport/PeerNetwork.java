@@ -197,6 +197,23 @@ public final class PeerNetwork implements AutoCloseable {
     detector = newDetector;
   }
 
+  /** A ping to this broker, sent at that time, was answered. */
+  void pingAnswered(int brokerId, long sentNanos) {
+    FailureDetector watching = detector;
+    if (watching != null) {
+      watching.answered(brokerId, sentNanos);
+    }
+  }
+
+  /**
+   * True if that broker cannot have taken this one for dead: both connections are up, and it
+   * answered a ping so lately that its failure detector still waits.
+   */
+  public boolean hasContact(int brokerId) {
+    FailureDetector watching = detector;
+    return watching != null && isConnected(brokerId) && watching.hasContact(brokerId);
+  }
+
   /** A request or a response of this broker came, on whichever connection. */
   public void heard(int brokerId) {
     FailureDetector watching = detector;

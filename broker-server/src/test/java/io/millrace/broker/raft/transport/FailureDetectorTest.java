@@ -179,4 +179,27 @@ class FailureDetectorTest {
     detector.refused(2);
     assertThat(events).isEmpty();
   }
+
+  @Test
+  void contactLastsHalfASecondFromTheSendingOfAnAnsweredPing() {
+    connected(2);
+    assertThat(detector.hasContact(2)).isFalse(); // Heard, but no ping was answered.
+    long sentNanos = nowNanos;
+    passMillis(200);
+    detector.answered(2, sentNanos);
+    detector.answered(2, sentNanos - 1_000_000); // Late answers come in any order.
+    passMillis(299);
+    assertThat(detector.hasContact(2)).isTrue();
+    passMillis(1);
+    assertThat(detector.hasContact(2)).isFalse();
+    assertThat(detector.hasContact(3)).isFalse();
+  }
+
+  @Test
+  void aBrokerThatIsDownIsNotInContact() {
+    connected(2);
+    detector.answered(2, nowNanos);
+    detector.refused(2);
+    assertThat(detector.hasContact(2)).isFalse();
+  }
 }
