@@ -4,14 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.millrace.client.ClientConfig;
 import io.millrace.client.MillraceClient;
+import io.millrace.client.OffsetSpec;
 import io.millrace.client.Producer;
 import io.millrace.client.ProducerConfig;
 import io.millrace.client.ProducerRecord;
 import io.millrace.client.Receipt;
+import io.millrace.client.TopicPartition;
 import io.millrace.client.TopicSpec;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -76,6 +79,44 @@ class FastElectionIT {
                 .anyMatch(id -> leads(id, before.term())));
     cluster.heal();
     assertThat(produce("after").offset()).isEqualTo(before.offset() + 1);
+  }
+
+  /** Its lease would last for many seconds more, so the lease alone must not be trusted. */
+  @Test
+  void aReplacedLeaderThatClientsStillReachSaysNoLatest() throws Exception {
+    Receipt before = produce("before");
+    int old = cluster.leaderOf(TOPIC, 0);
+    List<TopicPartition> asked = List.of(new TopicPartition(TOPIC, 0));
+    try (MillraceClient ofOld = MillraceClient.connect(cluster.addressOf(old))) {
+      assertThat(latest(ofOld, asked)).isEqualTo(before.offset() + 1);
+      cluster.isolate(old);
+      cluster.await(
+          "another leader",
+          WAIT_MILLIS,
+          () ->
+              cluster.ids().stream()
+                  .filter(id -> id != old)
+                  .anyMatch(id -> leads(id, before.term())));
+      int other = cluster.ids().stream().filter(id -> leads(id, before.term())).findFirst().get();
+      Receipt after;
+      try (MillraceClient ofNew = MillraceClient.connect(cluster.addressOf(other));
+          Producer producer = ofNew.producer(new ProducerConfig())) {
+        after =
+            producer.send(ProducerRecord.of(TOPIC, null, new byte[1])).get(20, TimeUnit.SECONDS);
+      }
+      assertThat(after.term()).isGreaterThan(before.term());
+      assertThat(latest(ofOld, asked)).isEqualTo(after.offset() + 1);
+    }
+    cluster.heal();
+  }
+
+  private static long latest(MillraceClient client, List<TopicPartition> asked) throws Exception {
+    return client
+        .admin()
+        .listOffsets(asked, OffsetSpec.latest())
+        .get(20, TimeUnit.SECONDS)
+        .get(asked.get(0))
+        .offset();
   }
 
   @Test

@@ -290,6 +290,7 @@ public final class ClusterCommand implements Runnable {
       })
   static final class Status extends Local {
     private static final Duration ANSWER_LIMIT = Duration.ofSeconds(5);
+    private static final long SECOND_LOOK_MILLIS = 500;
 
     /** More partitions than this are not looked at one by one. */
     private static final int MOST_ROWS = 40;
@@ -311,6 +312,11 @@ public final class ClusterCommand implements Runnable {
       if (survey.anyRunning()) {
         try (var client = ConnectOptions.connect(survey.runningAddresses(), ANSWER_LIMIT)) {
           view = survey.ask(client.admin(), ANSWER_LIMIT);
+          if (view.allAnswered() && !view.healthy()) {
+            // The answers are not of one moment: a change of leader in between looks like a fault.
+            Thread.sleep(SECOND_LOOK_MILLIS);
+            view = survey.ask(client.admin(), ANSWER_LIMIT);
+          }
         }
       } else {
         view = survey.withoutAnswers();

@@ -243,6 +243,10 @@ final class ClusterView {
             .count();
   }
 
+  boolean allAnswered() {
+    return brokers.stream().allMatch(broker -> broker.report() != null);
+  }
+
   /** True when every broker answered and nothing is wrong with it or with a partition. */
   boolean healthy() {
     return brokers.stream().allMatch(broker -> broker.report() != null && broker.note() == null)
