@@ -83,7 +83,7 @@ record BrokerHandlers(
             faults,
             new PeerHelloHandler(self, credentials),
             new PeerProofHandler(credentials, authenticator(), errors),
-            new PeerPingHandler(),
+            new PeerPingHandler(peerRequests::heard),
             new RaftHandler(peerRequests),
             new MetadataCommandHandler(metadata, errors),
             new LeaderAnnouncementHandler(leaders),

@@ -43,6 +43,8 @@ import io.millrace.protocol.message.MetadataCommandResponse;
 import io.millrace.protocol.message.MetadataRequest;
 import io.millrace.protocol.message.MetadataResponse;
 import io.millrace.protocol.message.PeerFaults;
+import io.millrace.protocol.message.PeerPingRequest;
+import io.millrace.protocol.message.PeerPingResponse;
 import io.millrace.protocol.message.RaftHeader;
 import io.millrace.protocol.message.RaftResponseHeader;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -267,6 +269,22 @@ class HandlersTest {
     assertThatThrownBy(() -> handle(handler, announcement.toBuilder().setBrokerId(3).build()))
         .hasMessage("broker 2 announces leaders of broker 3");
     assertThat(leaders.leader(TOPIC, 4).broker()).isEqualTo(2);
+  }
+
+  /** Who gets the answer relies on it that its silence is counted anew from the ping on. */
+  @Test
+  void aPingIsHeardBeforeItIsAnswered() {
+    connection.peerBrokerId = 2;
+    List<Integer> heard = new ArrayList<>();
+    PeerPingHandler handler =
+        new PeerPingHandler(
+            broker -> {
+              assertThat(responder.header).isNull();
+              heard.add(broker);
+            });
+    handle(handler, PeerPingRequest.getDefaultInstance());
+    assertThat(heard).containsExactly(2);
+    assertThat(responder.header).isEqualTo(PeerPingResponse.getDefaultInstance());
   }
 
   @Test

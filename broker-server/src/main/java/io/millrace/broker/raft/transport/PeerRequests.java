@@ -78,13 +78,18 @@ public final class PeerRequests implements AutoCloseable {
     inboxes.remove(groupId);
   }
 
+  /** Something of this broker came, a Raft message or not. */
+  public void heard(int sender) {
+    heard.accept(sender);
+  }
+
   /**
    * Handles one request.
    *
    * @param sender broker id that the connection was authenticated as
    */
   public void handle(int sender, RaftHeader header, ByteBuf payload, Responder responder) {
-    heard.accept(sender);
+    heard(sender);
     if (header.getType() == HeartbeatBatch.REQUESTS) {
       handleHeartbeats(sender, payload, responder);
       return;
