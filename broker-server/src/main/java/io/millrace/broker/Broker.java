@@ -381,8 +381,7 @@ public final class Broker implements AutoCloseable {
 
   /** Connected, and not silent: a frozen broker keeps its connections. */
   private boolean isUp(int brokerId) {
-    FailureDetector watching = detector;
-    return network.isConnected(brokerId) && (watching == null || watching.upMillis(brokerId) >= 0);
+    return upMillis(brokerId) >= 0;
   }
 
   /**
@@ -390,13 +389,13 @@ public final class Broker implements AutoCloseable {
    * not compiled yet: a partition that moves there is without a leader for seconds.
    */
   private boolean hasSettled(int brokerId) {
-    if (brokerId == identity.id()) {
-      return true;
-    }
+    return brokerId == identity.id() || upMillis(brokerId) >= SETTLED_AFTER_MILLIS;
+  }
+
+  /** For how long another broker has been up; -1 = it is not, or nobody has looked yet. */
+  private long upMillis(int brokerId) {
     FailureDetector watching = detector;
-    return watching != null
-        && network.isConnected(brokerId)
-        && watching.upMillis(brokerId) >= SETTLED_AFTER_MILLIS;
+    return watching != null && network.isConnected(brokerId) ? watching.upMillis(brokerId) : -1;
   }
 
   private Collection<Integer> otherBrokers() {

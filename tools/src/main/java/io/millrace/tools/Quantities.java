@@ -47,6 +47,16 @@ public final class Quantities {
         + "' is not a duration; write a whole number with ms, s, m, h or d, as in 30s";
   }
 
+  /**
+   * @throws UsageFailure if the option's value is below the least one
+   */
+  public static void requireAtLeast(String option, Duration value, Duration least) {
+    if (value.compareTo(least) < 0) {
+      throw new UsageFailure(
+          option + " " + value.toMillis() + "ms is below " + least.toMillis() + "ms");
+    }
+  }
+
   public static long bytes(String text) {
     Matcher matcher = SIZE.matcher(text.strip().toLowerCase(Locale.ROOT));
     if (!matcher.matches()) {

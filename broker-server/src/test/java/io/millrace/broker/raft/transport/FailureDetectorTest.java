@@ -31,12 +31,11 @@ class FailureDetectorTest {
             }
           });
 
-  private boolean ping(int brokerId) {
+  private void ping(int brokerId) {
     pinged.add(brokerId);
     if (answering.contains(brokerId)) {
       detector.heard(brokerId);
     }
-    return true;
   }
 
   private void ticks(int count) {

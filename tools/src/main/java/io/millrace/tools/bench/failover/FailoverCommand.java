@@ -164,17 +164,10 @@ public final class FailoverCommand implements Callable<Integer> {
     if (!(rate > 0)) {
       throw new UsageFailure("--rate " + rate + " is not above 0");
     }
-    requireAtLeast("--steady", steady);
-    requireAtLeast("--after", after);
-    requireAtLeast("--pause-for", pauseFor);
-    requireAtLeast("--limit", limit);
-  }
-
-  private static void requireAtLeast(String option, Duration value) {
-    if (value.compareTo(SHORTEST) < 0) {
-      throw new UsageFailure(
-          option + " " + value.toMillis() + "ms is below " + SHORTEST.toMillis() + "ms");
-    }
+    Quantities.requireAtLeast("--steady", steady, SHORTEST);
+    Quantities.requireAtLeast("--after", after, SHORTEST);
+    Quantities.requireAtLeast("--pause-for", pauseFor, SHORTEST);
+    Quantities.requireAtLeast("--limit", limit, SHORTEST);
   }
 
   private int measure(

@@ -118,15 +118,8 @@ public final class PartitionsCommand implements Callable<Integer> {
     if (partitions < 1 || partitions > MOST_PARTITIONS) {
       throw new UsageFailure("--partitions " + partitions + " is not in 1 to " + MOST_PARTITIONS);
     }
-    requireAtLeast("--idle", idle);
-    requireAtLeast("--limit", limit);
-  }
-
-  private static void requireAtLeast(String option, Duration value) {
-    if (value.compareTo(SHORTEST) < 0) {
-      throw new UsageFailure(
-          option + " " + value.toMillis() + "ms is below " + SHORTEST.toMillis() + "ms");
-    }
+    Quantities.requireAtLeast("--idle", idle, SHORTEST);
+    Quantities.requireAtLeast("--limit", limit, SHORTEST);
   }
 
   private int measure(PartitionsBench bench) throws IOException, InterruptedException {
