@@ -87,7 +87,9 @@ public final class Broker implements AutoCloseable {
   /** No leader is moved to a broker before it has been up for so long. */
   private static final long SETTLED_AFTER_MILLIS = 10_000;
 
-  private static final int WHEEL_TICK_MILLIS = 20;
+  /** What waits on the wheel are deadlines; a late end of a long poll costs nobody. */
+  private static final int WHEEL_TICK_MILLIS = 50;
+
   private static final int WHEEL_SLOTS = 512;
   private static final int READER_THREADS = 4;
 

@@ -45,6 +45,9 @@ public final class FailureDetector implements AutoCloseable {
   static final long PING_INTERVAL_MILLIS = 100;
   static final long SILENCE_MILLIS = 800;
 
+  /** Less than a tick of the broker's timer wheel. */
+  private static final long ROUNDED_UP_MILLIS = 30;
+
   /**
    * A broker that answered a ping sent within this time has not yet called this one silent: its own
    * count began when the ping came. Shorter than {@link #SILENCE_MILLIS}, for clocks that drift.
@@ -105,7 +108,8 @@ public final class FailureDetector implements AutoCloseable {
                 schedule(timer);
               }
             },
-            PING_INTERVAL_MILLIS,
+            // The wheel rounds up to its next tick; asked for the whole interval it would add one.
+            PING_INTERVAL_MILLIS - ROUNDED_UP_MILLIS,
             TimeUnit.MILLISECONDS);
   }
 
