@@ -413,6 +413,11 @@ class DataDirectoryTest {
     }
 
     @Override
+    public long totalBytes(Path path) throws IOException {
+      return real.totalBytes(path);
+    }
+
+    @Override
     public String bootId() {
       return bootId;
     }

@@ -109,6 +109,11 @@ public final class DirectDisk implements Disk {
   }
 
   @Override
+  public long totalBytes(Path path) throws IOException {
+    return Files.getFileStore(path).getTotalSpace();
+  }
+
+  @Override
   public String bootId() {
     return bootId;
   }

@@ -33,6 +33,9 @@ public interface Disk {
 
   long usableBytes(Path path) throws IOException;
 
+  /** Size of the file system that a path is on. */
+  long totalBytes(Path path) throws IOException;
+
   /** Differs after every start of the machine: what it names has lost its unsynced bytes. */
   String bootId();
 

@@ -443,6 +443,11 @@ public final class SimulatedDisk implements Disk {
   }
 
   @Override
+  public synchronized long totalBytes(Path path) {
+    return capacity;
+  }
+
+  @Override
   public synchronized String bootId() {
     return "boot-" + boots;
   }
