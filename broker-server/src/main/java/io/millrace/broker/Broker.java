@@ -410,10 +410,14 @@ public final class Broker implements AutoCloseable {
       return;
     }
     if (registrar.isCaughtUp() && replicas.allSettled() && reconciler.problems().isEmpty()) {
-      directory.markRecovered();
-    } else {
-      scheduler.schedule(RECOVERY_CHECK_MILLIS, this::checkRecovered);
+      try {
+        directory.markRecovered();
+        return;
+      } catch (DataDirectoryException e) {
+        LOG.warn("the end of the recovery cannot be noted yet: {}", e.getMessage());
+      }
     }
+    scheduler.schedule(RECOVERY_CHECK_MILLIS, this::checkRecovered);
   }
 
   private boolean isReachable(int brokerId) {

@@ -413,6 +413,11 @@ class DataDirectoryTest {
     }
 
     @Override
+    public boolean isDirectory(Path path) {
+      return real.isDirectory(path);
+    }
+
+    @Override
     public long totalBytes(Path path) throws IOException {
       return real.totalBytes(path);
     }

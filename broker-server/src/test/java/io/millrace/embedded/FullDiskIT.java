@@ -214,7 +214,7 @@ class FullDiskIT {
         try {
           producer.send(record(topic)).get(30, TimeUnit.SECONDS);
         } catch (ExecutionException refused) {
-          assertThat(refused).hasMessageContaining("DISK_FULL");
+          assertThat(refused).hasMessageContaining("nearly full");
           return acknowledged;
         }
         assertThat(acknowledged * 8192L).isLessThan(DISK_BYTES);
@@ -229,7 +229,7 @@ class FullDiskIT {
       extra++;
       return false;
     } catch (ExecutionException refused) {
-      return String.valueOf(refused.getMessage()).contains("DISK_FULL");
+      return String.valueOf(refused.getMessage()).contains("nearly full");
     } catch (Exception e) {
       throw new AssertionError(e);
     }

@@ -21,9 +21,12 @@ public interface Disk {
 
   boolean exists(Path path);
 
+  boolean isDirectory(Path path);
+
   /** Creates the directory if it is not there and makes its name durable in its parent. */
   void createDirectory(Path directory) throws IOException;
 
+  /** A file, or an empty directory. */
   void delete(Path path) throws IOException;
 
   /** Atomic; an existing target is replaced. */
