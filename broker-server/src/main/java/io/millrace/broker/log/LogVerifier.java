@@ -180,7 +180,7 @@ public final class LogVerifier {
                 + (tail.endPosition() - tail.position())
                 + " bytes are no whole batch ("
                 + tail.reason()
-                + "): a write was cut off; the next start cuts them away");
+                + "): a write was cut off; unless it was synced, the next start cuts it away");
       } else {
         segment.bad().forEach(bad -> add(Severity.DAMAGE, segment.log(), bad.toString()));
       }

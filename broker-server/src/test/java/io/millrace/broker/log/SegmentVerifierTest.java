@@ -388,7 +388,7 @@ class SegmentVerifierTest {
             text ->
                 assertThat(text)
                     .contains("the last 40 bytes are no whole batch")
-                    .contains("the next start cuts them away"));
+                    .contains("unless it was synced, the next start cuts it away"));
 
     replace(newest(), Arrays.copyOf(content, content.length - 1));
     report = verifyAll();

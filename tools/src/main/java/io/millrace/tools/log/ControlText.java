@@ -93,12 +93,21 @@ record ControlText(String type, Map<String, Object> content) {
     var all = new ArrayList<Field>();
     ControlRecord control = isControl(fields) ? ControlBatch.decode(batch) : null;
     for (Field field : fields) {
-      all.add(field);
       if (control != null && field.name().equals(BatchFields.CONTROL_VALUE)) {
-        all.addAll(valueFields(control, batch, field));
+        addValue(all, field, valueFields(control, batch, field));
+      } else {
+        all.add(field);
       }
     }
     return all;
+  }
+
+  private static void addValue(List<Field> all, Field value, List<Field> parts) {
+    String text = parts.isEmpty() ? value.value() : value.bytes() + " bytes:";
+    all.add(
+        new Field(
+            value.depth(), value.offset(), value.bytes(), value.hex(), value.name(), text, false));
+    all.addAll(parts);
   }
 
   private static boolean isControl(List<Field> fields) {

@@ -31,7 +31,7 @@ final class DumpPrinter {
   private static final int MAX_ANNOTATED_RECORDS = 20;
   private static final int MAX_SHOWN_BYTES = 100;
   private static final String NONE = "-";
-  private static final String ROW = "%8s  %5s  %-15s  %7s  %9s  %10s  %-24s  %-16s  %-6s  %-3s  %s";
+  private static final String ROW = "%8s  %5s  %-15s  %7s  %9s  %10s  %-31s  %-16s  %-6s  %-3s  %s";
   private static final String FIELD = "  %12s  %-34s  %-22s  %s";
 
   private final Output.Form form;
@@ -140,6 +140,7 @@ final class DumpPrinter {
         : header.baseOffset() + "-" + header.lastOffset();
   }
 
+  /** Of the first record, and how much later the latest is. */
   private static String times(BatchHeader header) {
     if (header.maxTimestamp() < 0) {
       return NONE;
@@ -147,7 +148,7 @@ final class DumpPrinter {
     String first = instant(header.baseTimestamp());
     return header.baseTimestamp() == header.maxTimestamp()
         ? first
-        : first + ".." + instant(header.maxTimestamp());
+        : first + "+" + (header.maxTimestamp() - header.baseTimestamp()) + "ms";
   }
 
   private static String instant(long millis) {

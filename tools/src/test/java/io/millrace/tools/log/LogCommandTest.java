@@ -99,7 +99,7 @@ class LogCommandTest {
     assertThat(lines.get(3)).contains("CONF peers=[b1:0:0, b2:0:0]");
     assertThat(lines.get(4)).contains("TIME logTimeMillis=" + StoredLog.TIME);
     assertThat(lines.get(5))
-        .matches("\\s+3\\s+1\\s+0-1\\s+2\\s+\\d+\\s+\\d+\\s+2027-01-15T08:00:00Z..\\S+.*")
+        .matches("\\s+3\\s+1\\s+0-1\\s+2\\s+\\d+\\s+\\d+\\s+2027-01-15T08:00:00Z\\+5ms\\s.*")
         .contains("1001/0/0-1", "none", "ok");
     assertThat(lines.get(6)).matches("\\s+4\\s+2\\s+2\\s+1\\s.*").contains("zstd");
     assertThat(files(log)).isEqualTo(before);
