@@ -60,9 +60,9 @@ public final class LogVerifier {
    */
   public LogReport verifySegment(Path log, boolean newest) throws IOException {
     Look look = new Look(log.toAbsolutePath().getParent());
-    SegmentReport segment = look.report(log, newest);
+    SegmentReport segment = look.reportOfOneThatMayChange(log, newest);
     for (int i = 1; i < ATTEMPTS && !segment.bad().isEmpty() && patience.lookAgain(0); i++) {
-      segment = look.report(log, newest);
+      segment = look.reportOfOneThatMayChange(log, newest);
     }
     look.segments.add(segment);
     look.describe(segment, newest);
@@ -143,6 +143,18 @@ public final class LogVerifier {
         good.remove(log);
       }
       return report;
+    }
+
+    private SegmentReport reportOfOneThatMayChange(Path log, boolean newest) throws IOException {
+      for (int attempt = 0; ; attempt++) {
+        try {
+          return report(log, newest);
+        } catch (SegmentChangedException e) {
+          if (!patience.lookAgain(attempt)) {
+            throw e;
+          }
+        }
+      }
     }
 
     private List<Path> logs() throws IOException {

@@ -2,7 +2,10 @@ package io.millrace.broker.log;
 
 import java.io.IOException;
 
-/** A segment became shorter while it was read: its log was cut meanwhile. Look at it again. */
+/**
+ * A segment, which the caller names, became shorter while it was read: its log was cut meanwhile.
+ * Look at it again.
+ */
 public final class SegmentChangedException extends IOException {
 
   private static final long serialVersionUID = 1;

@@ -115,14 +115,14 @@ public final class SegmentWalk implements Closeable {
       stopAt(found.cutShort() ? Stop.SHORT : Stop.CORRUPT, found.problem());
     }
     cursor = Cursor.behindHead(name, headBytes, head == null ? -1 : head.logTime(), 0);
-    scanner = scanner(cursor, true);
+    scanner = scanner(cursor);
     if (head != null
         && (reading.fromIndex() > name.firstIndex() || reading.fromOffset() > name.baseOffset())) {
       seek();
     }
   }
 
-  private SegmentScanner scanner(Cursor at, boolean noteDue) {
+  private SegmentScanner scanner(Cursor at) {
     return new SegmentScanner(
         file,
         end,
@@ -130,52 +130,27 @@ public final class SegmentWalk implements Closeable {
         true,
         reading.logTimeOf(),
         entry -> {
-          if (noteDue) {
-            due = entry;
-          }
+          due = entry;
           return null;
         });
   }
 
+  private BatchSearch search() {
+    return new BatchSearch(disk, indexPath, name, file, end, reading.logTimeOf());
+  }
+
   /** To the last index entry before what is asked for; stays where it is if that leads nowhere. */
   private void seek() throws IOException {
-    try (StoredIndex index = StoredIndex.open(disk, indexPath, name)) {
-      long offset = reading.fromOffset();
-      int behind =
-          reading.fromIndex() > name.firstIndex()
-              ? index.firstAbove(reading.fromIndex(), IndexEntry::index)
-              : index.firstAbove(offset - 1, IndexEntry::offset);
-      IndexEntry entry = index.entry(behind - 1);
-      if (entry != null && entry.kind() != IndexEntry.END && isReadable(Cursor.at(entry))) {
-        goTo(Cursor.at(entry), entry);
-        complete = false;
-      }
-    }
-  }
-
-  /** Whether a good batch, or the right footer, stands at a place. */
-  private boolean isReadable(Cursor place) throws IOException {
-    if (place.position >= end) {
-      return false;
-    }
-    SegmentScanner.Verdict verdict = scan(scanner(place, false), place.index + 1);
-    return verdict == SegmentScanner.Verdict.STOPPED || verdict == SegmentScanner.Verdict.FOOT;
-  }
-
-  private SegmentScanner.Verdict scan(SegmentScanner with, long stopIndex) throws IOException {
-    try {
-      return with.scan(stopIndex);
-    } catch (IOException e) {
-      if (file.size() < end) {
-        throw new SegmentChangedException(log + " became shorter while it was read", e);
-      }
-      throw e;
+    IndexEntry entry = search().entryBefore(reading.fromIndex(), reading.fromOffset());
+    if (entry != null) {
+      goTo(Cursor.at(entry), entry);
+      complete = false;
     }
   }
 
   private void goTo(Cursor place, IndexEntry entryOrNull) {
     cursor = place;
-    scanner = scanner(place, true);
+    scanner = scanner(place);
     if (entryOrNull != null && entryOrNull.kind() != IndexEntry.END) {
       epochs = epochs.with(entryOrNull.term(), entryOrNull.index(), entryOrNull.offset());
     }
@@ -192,7 +167,7 @@ public final class SegmentWalk implements Closeable {
       return null;
     }
     due = null;
-    SegmentScanner.Verdict verdict = scan(scanner, cursor.index + 1);
+    SegmentScanner.Verdict verdict = BatchSearch.scan(scanner, cursor.index + 1, file, end);
     switch (verdict) {
       case STOPPED -> {
         if (due != null) {
@@ -230,7 +205,7 @@ public final class SegmentWalk implements Closeable {
   private BatchHeader readHeader(long position) throws IOException {
     ByteBuffer header = ByteBuffer.allocate(BatchHeader.SIZE);
     if (!file.readFully(header, position)) {
-      throw new SegmentChangedException(log + " became shorter while it was read", null);
+      throw new SegmentChangedException("it became shorter while it was read", null);
     }
     return BatchHeader.read(header, 0);
   }
@@ -268,14 +243,14 @@ public final class SegmentWalk implements Closeable {
     long now = file.size();
     if (now < cursor.position) {
       throw new SegmentChangedException(
-          log + " has " + now + " bytes, it had " + cursor.position, null);
+          "it has " + now + " bytes, it had " + cursor.position, null);
     }
     end = now;
     if (atHead) {
       begin();
     } else if (foot == null) {
       stop = null;
-      scanner = scanner(cursor, true);
+      scanner = scanner(cursor);
     }
   }
 
@@ -287,66 +262,20 @@ public final class SegmentWalk implements Closeable {
     if (stop != Stop.SHORT && stop != Stop.CORRUPT || foot != null || scanner.foot() != null) {
       return false;
     }
-    Cursor behind = behindHeader();
-    skippedByIndex = behind == null || !isReadable(behind.copy());
-    if (!skippedByIndex) {
-      chainBroken = true;
-      goTo(behind, null);
-    } else if (!skipByIndex()) {
+    BatchSearch search = search();
+    Cursor behind = search.behind(cursor, atHead);
+    IndexEntry entry = behind == null ? search.entryBehind(cursor) : null;
+    if (behind == null && entry == null) {
       return false;
     }
+    skippedByIndex = behind == null;
+    chainBroken = !skippedByIndex;
+    goTo(skippedByIndex ? Cursor.at(entry) : behind, entry);
     complete = false;
     atHead = false;
     stop = null;
     reason = null;
     return true;
-  }
-
-  /** Behind the bad batch, if its header says where that is; else null. */
-  private Cursor behindHeader() throws IOException {
-    if (end - cursor.position < BatchHeader.SIZE) {
-      return null;
-    }
-    ByteBuffer header = ByteBuffer.allocate(BatchHeader.SIZE);
-    if (!file.readFully(header, cursor.position)) {
-      return null;
-    }
-    long size = BatchHeader.sizeInBytes(header, 0);
-    boolean control = BatchHeader.isControl(header, 0);
-    if (size < BatchHeader.SIZE
-        || size > end - cursor.position
-        || !control && BatchHeader.lastOffsetDelta(header, 0) < 0) {
-      return null;
-    }
-    Cursor behind = cursor.copy();
-    if (atHead) {
-      behind.position += (int) size;
-      return behind;
-    }
-    behind.load(header, 0);
-    behind.advance();
-    // The term of a bad header is not believed; the next one may say anything from the last on.
-    behind.term = cursor.term;
-    return behind;
-  }
-
-  private boolean skipByIndex() throws IOException {
-    try (StoredIndex index = StoredIndex.open(disk, indexPath, name)) {
-      int count = index.count();
-      for (int i = index.firstAbove(cursor.position, IndexEntry::position); i < count; i++) {
-        IndexEntry entry = index.entry(i);
-        if (entry != null
-            && entry.position() > cursor.position
-            && entry.index() >= cursor.index
-            && entry.offset() >= cursor.offset
-            && isReadable(Cursor.at(entry))) {
-          chainBroken = false;
-          goTo(Cursor.at(entry), entry);
-          return true;
-        }
-      }
-      return false;
-    }
   }
 
   /** All bytes of a batch; null if they are more than {@code maxBytes}. */
@@ -356,7 +285,7 @@ public final class SegmentWalk implements Closeable {
     }
     ByteBuffer bytes = ByteBuffer.allocate(batch.size());
     if (!file.readFully(bytes, batch.position())) {
-      throw new SegmentChangedException(log + " became shorter while it was read", null);
+      throw new SegmentChangedException("it became shorter while it was read", null);
     }
     return bytes.flip();
   }

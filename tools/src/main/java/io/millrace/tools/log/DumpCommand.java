@@ -4,6 +4,7 @@ import io.millrace.broker.ControlContents;
 import io.millrace.broker.StoredFiles;
 import io.millrace.broker.log.LogFormatException;
 import io.millrace.broker.log.Pacer;
+import io.millrace.broker.log.SegmentChangedException;
 import io.millrace.broker.log.SegmentName;
 import io.millrace.broker.log.SegmentReading;
 import io.millrace.broker.log.SegmentVerifier.Patience;
@@ -121,6 +122,8 @@ final class DumpCommand implements Callable<Integer> {
         dump(segments.get(i), newest);
       } catch (NoSuchFileException e) {
         root.progress().step(segments.get(i) + " was removed meanwhile");
+      } catch (SegmentChangedException e) {
+        root.progress().step(segments.get(i) + " was cut meanwhile: " + e.getMessage());
       }
     }
   }
