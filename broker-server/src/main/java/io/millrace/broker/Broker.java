@@ -15,6 +15,7 @@ import io.millrace.broker.cluster.Reconciler;
 import io.millrace.broker.cluster.ReconcilerThread;
 import io.millrace.broker.cluster.ThreadScheduler;
 import io.millrace.broker.log.Disk;
+import io.millrace.broker.log.DiskSpace;
 import io.millrace.broker.net.NettyServer;
 import io.millrace.broker.net.NetworkCounters;
 import io.millrace.broker.partition.AppendBudget;
@@ -28,6 +29,7 @@ import io.millrace.broker.partition.SliceInspector;
 import io.millrace.broker.raft.JRaftRuntime;
 import io.millrace.broker.raft.RaftContext;
 import io.millrace.broker.raft.Replicas;
+import io.millrace.broker.raft.refill.ReplicaSource;
 import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.FailureDetector;
 import io.millrace.broker.raft.transport.NetworkFaults;
@@ -49,6 +51,7 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -83,6 +86,8 @@ public final class Broker implements AutoCloseable {
   private static final long HAND_OVER_MILLIS = 5000;
   private static final long DRAIN_MILLIS = 3000;
   private static final long RECOVERY_CHECK_MILLIS = 500;
+  private static final long DISK_CHECK_MILLIS = 1000;
+  private static final long DISK_CHECK_WHEN_LOW_MILLIS = 100;
 
   /** No leader is moved to a broker before it has been up for so long. */
   private static final long SETTLED_AFTER_MILLIS = 10_000;
@@ -92,6 +97,7 @@ public final class Broker implements AutoCloseable {
 
   private static final int WHEEL_SLOTS = 512;
   private static final int READER_THREADS = 4;
+  private static final int COPY_THREADS = 2;
 
   private final BrokerConfig config;
   private final DataDirectory directory;
@@ -104,6 +110,7 @@ public final class Broker implements AutoCloseable {
   private final NettyServer server;
   private final EventLoopGroup peerLoops;
   private final ExecutorService readers;
+  private final ExecutorService copies;
   private final PeerNetwork network;
   private final PeerRequests peerRequests;
   private final Replicas replicas;
@@ -119,6 +126,7 @@ public final class Broker implements AutoCloseable {
   private final BalancerDriver balancer;
   private final FetchCoordinator fetches;
   private final PartitionEnvironment environment;
+  private final DiskSpace diskSpace;
   private final StatusReport status;
   private volatile FailureDetector detector;
   private volatile InetSocketAddress advertised;
@@ -163,6 +171,14 @@ public final class Broker implements AutoCloseable {
     this.identity = directory.identity();
     int id = identity.id();
     disk.createDirectory(directory.topics());
+    diskSpace =
+        new DiskSpace(
+            disk,
+            directory.path(),
+            config.diskLowBytes() == 0
+                ? DiskSpace.Limits.forDiskOf(disk.totalBytes(directory.path()))
+                : DiskSpace.Limits.withLow(config.diskLowBytes()));
+    diskSpace.check();
     votes = VotesJournal.open(disk, directory.raft(), id);
     knownPeers = KnownPeers.open(disk, directory.raft());
     timer =
@@ -201,6 +217,7 @@ public final class Broker implements AutoCloseable {
                 network,
                 peerRequests,
                 config.raft(),
+                diskSpace,
                 directory.unsyncedBytesMayBeLost()));
 
     leaders = new LeaderDirectory(id);
@@ -219,7 +236,7 @@ public final class Broker implements AutoCloseable {
     environment =
         new PartitionEnvironment(
             Clock.systemUTC(),
-            new AppendBudget(config.appendInflightBytes()),
+            new AppendBudget(config.appendInflightBytes(), diskSpace),
             new PartitionCounters(),
             what -> LOG.error("cannot happen: {}", what));
     partitions =
@@ -243,6 +260,8 @@ public final class Broker implements AutoCloseable {
     readers =
         Executors.newFixedThreadPool(
             READER_THREADS, new DefaultThreadFactory("readers-" + id, true));
+    copies =
+        Executors.newFixedThreadPool(COPY_THREADS, new DefaultThreadFactory("copies-" + id, true));
     FetchBudget fetchBudget =
         new FetchBudget(config.fetchResponseBytes(), FetchBudget.DEFAULT_MAX_WAITING);
     fetches =
@@ -262,6 +281,7 @@ public final class Broker implements AutoCloseable {
             partitions,
             environment,
             fetchBudget,
+            diskSpace,
             faults,
             () -> otherBrokers().stream().filter(broker -> !isUp(broker)).toList(),
             this::server);
@@ -270,6 +290,7 @@ public final class Broker implements AutoCloseable {
             identity,
             config.network().maxFrameBytes(),
             metadata,
+            diskSpace,
             registrar::isCaughtUp,
             leaders,
             partitions,
@@ -283,6 +304,9 @@ public final class Broker implements AutoCloseable {
             new NetworkFaultsHandler(id, config.faultsAllowed(), faults, network::hasPeer),
             timer,
             readers,
+            new ReplicaSource(disk, replicas::source),
+            replicas::has,
+            copies,
             new DistinctErrors(LOG));
     server =
         new NettyServer(
@@ -342,6 +366,21 @@ public final class Broker implements AutoCloseable {
             VERSION,
             FEATURE_LEVEL));
     scheduler.schedule(RECOVERY_CHECK_MILLIS, this::checkRecovered);
+    scheduler.schedule(DISK_CHECK_MILLIS, this::checkDisk);
+  }
+
+  private void checkDisk() {
+    if (stopped) {
+      return;
+    }
+    try {
+      copies.execute(diskSpace::check);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("no look at the disk, the broker stops", e);
+      return;
+    }
+    boolean near = diskSpace.freeBytes() < 4 * diskSpace.limits().lowBytes();
+    scheduler.schedule(near ? DISK_CHECK_WHEN_LOW_MILLIS : DISK_CHECK_MILLIS, this::checkDisk);
   }
 
   /** FSM thread of the metadata group. */
@@ -371,10 +410,14 @@ public final class Broker implements AutoCloseable {
       return;
     }
     if (registrar.isCaughtUp() && replicas.allSettled() && reconciler.problems().isEmpty()) {
-      directory.markRecovered();
-    } else {
-      scheduler.schedule(RECOVERY_CHECK_MILLIS, this::checkRecovered);
+      try {
+        directory.markRecovered();
+        return;
+      } catch (DataDirectoryException e) {
+        LOG.warn("the end of the recovery cannot be noted yet: {}", e.getMessage());
+      }
     }
+    scheduler.schedule(RECOVERY_CHECK_MILLIS, this::checkRecovered);
   }
 
   private boolean isReachable(int brokerId) {
@@ -520,6 +563,7 @@ public final class Broker implements AutoCloseable {
     server.close();
     peerLoops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3000);
     readers.shutdownNow();
+    copies.shutdownNow();
     closeStep("peer requests", peerRequests::close);
     metadata.close();
     scheduler.close();

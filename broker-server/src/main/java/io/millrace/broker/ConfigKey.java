@@ -105,6 +105,17 @@ public enum ConfigKey {
           + " most about so much of each partition."),
   CHECKPOINT_INTERVAL_MILLIS(
       "checkpoint.interval.millis", false, "... or after so long with new entries; default 60000."),
+  DISK_LOW_BYTES(
+      "disk.low.bytes",
+      false,
+      "Below so much free space on the disk of data.dir no records and no new topics are taken;"
+          + " below a quarter of it only what makes room. Default a tenth of the disk, at most"
+          + " 1 GiB."),
+  REFILL_BYTES_PER_SECOND(
+      "refill.bytes.per.second",
+      false,
+      "What this broker reads, checks and copies per second to complete the logs of replicas that"
+          + " may have lost entries; default 100 MiB."),
   FAULTS_ALLOWED(
       "faults.allowed",
       false,

@@ -8,7 +8,6 @@ import io.millrace.broker.log.LogProblem.Severity;
 import io.millrace.broker.log.SegmentName;
 import io.millrace.broker.raft.storage.StoredVotes;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -41,7 +40,7 @@ public final class StoredFiles {
 
   /** What stands at a path that exists. */
   public static Kind kindOf(Disk disk, Path path) throws IOException {
-    if (!Files.isDirectory(path)) {
+    if (!disk.isDirectory(path)) {
       return StoredVotes.isVotesFile(path)
           ? Kind.VOTES_FILE
           : path.getFileName().toString().endsWith(".log") ? Kind.SEGMENT : Kind.OTHER;

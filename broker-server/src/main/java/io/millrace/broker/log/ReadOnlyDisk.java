@@ -44,6 +44,11 @@ public final class ReadOnlyDisk implements Disk {
   }
 
   @Override
+  public boolean isDirectory(Path path) {
+    return Files.isDirectory(path);
+  }
+
+  @Override
   public void createDirectory(Path directory) {
     throw refused("create " + directory);
   }
@@ -66,6 +71,11 @@ public final class ReadOnlyDisk implements Disk {
   @Override
   public long usableBytes(Path path) throws IOException {
     return Files.getFileStore(path).getUsableSpace();
+  }
+
+  @Override
+  public long totalBytes(Path path) throws IOException {
+    return Files.getFileStore(path).getTotalSpace();
   }
 
   @Override

@@ -1,6 +1,7 @@
 package io.millrace.broker.raft;
 
 import com.google.protobuf.ByteString;
+import io.millrace.broker.log.DiskSpace;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.raft.message.Checkpoint;
 import io.millrace.broker.raft.storage.CheckpointStore;
@@ -29,6 +30,7 @@ final class Checkpointer {
   private final CheckpointStore store;
   private final GroupConfigurations configurations;
   private final RaftSettings settings;
+  private final DiskSpace diskSpace;
   private final Supplier<ByteString> image;
   private final LongSupplier clockMillis;
   private final Consumer<Exception> onFailure;
@@ -44,6 +46,7 @@ final class Checkpointer {
       GroupConfigurations configurations,
       RaftSettings settings,
       long restoredIndex,
+      DiskSpace diskSpace,
       Supplier<ByteString> image,
       LongSupplier clockMillis,
       Consumer<Exception> onFailure) {
@@ -52,6 +55,7 @@ final class Checkpointer {
     this.store = store;
     this.configurations = configurations;
     this.settings = settings;
+    this.diskSpace = diskSpace;
     this.image = image;
     this.clockMillis = clockMillis;
     this.onFailure = onFailure;
@@ -83,6 +87,9 @@ final class Checkpointer {
     // the next run of entries is soon enough.
     if (stopped || index <= lastIndex || log.lastIndex() < index || log.termAt(index) != term) {
       return;
+    }
+    if (diskSpace.level() == DiskSpace.Level.CRITICAL) {
+      return; // The next start reads more of the log instead; what is left is for making room.
     }
     try {
       log.sync();

@@ -100,6 +100,7 @@ final class StateMachineBridge extends StateMachineAdapter {
   @Override
   public void onLeaderStart(long term) {
     replica.leaderIs(PeerIds.brokerOf(replica.self()));
+    replica.leadsIn(term);
     stateMachine.leaderStarted(term);
   }
 
@@ -107,6 +108,7 @@ final class StateMachineBridge extends StateMachineAdapter {
   public void onLeaderStop(Status status) {
     boolean transfer = status.getRaftError() == RaftError.ETRANSFERLEADERSHIP;
     replica.leaderIs(0);
+    replica.leadsIn(0);
     stateMachine.leaderStopped(transfer);
   }
 

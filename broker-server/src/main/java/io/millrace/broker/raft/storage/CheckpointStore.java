@@ -40,6 +40,7 @@ public final class CheckpointStore {
   private static final int HEADER_BYTES = 16;
   private static final String[] NAMES = {"checkpoint.0", "checkpoint.1"};
   private static final String TEMPORARY = "checkpoint.tmp";
+  private static final String ASIDE = ".aside";
 
   /** A generation that exists and cannot be used, with the reason. */
   public record Damaged(Path file, String reason) {}
@@ -135,6 +136,22 @@ public final class CheckpointStore {
 
   public List<Damaged> damaged() {
     return List.copyOf(damaged);
+  }
+
+  /**
+   * Moves the checkpoints above an index out of the way, durably: the log that they speak of is
+   * about to be cut. A damaged one goes too, since nobody knows what it speaks of.
+   */
+  public void setAsideAbove(long index) throws IOException {
+    for (String name : NAMES) {
+      Path path = directory.resolve(name);
+      Checkpoint checkpoint = disk.exists(path) ? read(path) : null;
+      if (disk.exists(path) && (checkpoint == null || checkpoint.getIndex() > index)) {
+        disk.rename(path, directory.resolve(name + ASIDE));
+        disk.syncDirectory(directory);
+        valid.remove(checkpoint);
+      }
+    }
   }
 
   public void write(Checkpoint checkpoint) throws IOException {
