@@ -72,7 +72,14 @@ class LiveLogIT {
           cluster.await("some load", 30_000, () -> acked.get() > 2000);
           for (int look = 0; look < LOOKS; look++) {
             long before = acked.get();
-            isOk(terminal, cluster.dataDirectory(1 + look % 3));
+            int id = 1 + look % 3;
+            if (look % 4 == 3) {
+              // Its leaders move, and it cuts what the new ones do not have when it is back.
+              cluster.kill(id);
+              isOk(terminal, cluster.dataDirectory(id));
+              cluster.start(id);
+            }
+            isOk(terminal, cluster.dataDirectory(id));
             long looked = before;
             cluster.await("more load", 30_000, () -> acked.get() > looked);
           }
