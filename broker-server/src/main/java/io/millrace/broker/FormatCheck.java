@@ -25,8 +25,9 @@ final class FormatCheck {
   private static final Logger LOG = LoggerFactory.getLogger(FormatCheck.class);
 
   /**
-   * Versions count up one by one. A number far above the known one is no version but a damaged
-   * field, which is for the one who owns the file to judge.
+   * Versions count up one by one. A number far above the known one, or one bit away from it, may be
+   * a damaged field, since no checksum covers it: whoever owns the file refuses it too, and that
+   * stops one replica and not the broker.
    */
   private static final int MAX_STEPS = 16;
 
@@ -76,7 +77,8 @@ final class FormatCheck {
   }
 
   private static void refuseNewer(Path file, int stored, int known) {
-    if (stored > known && stored <= known + MAX_STEPS) {
+    boolean oneBitAway = Integer.bitCount(stored ^ known) == 1;
+    if (stored > known && stored <= known + MAX_STEPS && !oneBitAway) {
       throw refused(
           file
               + " has format version "

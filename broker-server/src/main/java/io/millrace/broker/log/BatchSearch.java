@@ -53,7 +53,13 @@ final class BatchSearch {
   }
 
   private boolean isReadable(Cursor place) throws IOException {
-    if (place.position >= end) {
+    // The header alone first: behind a large hole many places are tried.
+    ByteBuffer header = ByteBuffer.allocate(BatchHeader.SIZE);
+    if (end - place.position < BatchHeader.SIZE || !file.readFully(header, place.position)) {
+      return false;
+    }
+    place.load(header, 0);
+    if (place.mismatch() != null) {
       return false;
     }
     SegmentScanner scanner = new SegmentScanner(file, end, place, true, logTimeOf, due -> null);
