@@ -478,7 +478,7 @@ public final class Broker implements AutoCloseable {
 
   /** State of every replica of this broker. Takes locks of their nodes. */
   public List<ReplicaStatus> replicaStatus() {
-    return status.replicas();
+    return status.replicas("");
   }
 
   /** Broker id of the metadata leader that this broker knows, 0 = none. */

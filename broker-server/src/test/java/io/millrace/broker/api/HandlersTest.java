@@ -348,7 +348,7 @@ class HandlersTest {
       }
 
       @Override
-      public List<ReplicaStatus> replicas() {
+      public List<ReplicaStatus> replicas(String segmentsOf) {
         return List.of(ReplicaStatus.newBuilder().setGroup("meta").build());
       }
 

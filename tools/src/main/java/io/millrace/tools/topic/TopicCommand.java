@@ -27,11 +27,12 @@ import picocli.CommandLine.Spec;
 /** {@code millrace topic ...}. */
 @Command(
     name = "topic",
-    description = "Create, list, describe and delete topics.",
+    description = "Create, list, describe, measure and delete topics.",
     subcommands = {
       TopicCommand.Create.class,
       TopicCommand.ListTopics.class,
       TopicCommand.Describe.class,
+      SizesCommand.class,
       TopicCommand.Delete.class
     })
 public final class TopicCommand implements Runnable {
