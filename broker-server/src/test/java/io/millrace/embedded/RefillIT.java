@@ -61,13 +61,20 @@ class RefillIT {
   private int sent;
 
   private void start(io.millrace.client.FsyncPolicy fsync) throws Exception {
+    start(fsync, 3_600_000);
+  }
+
+  private void start(io.millrace.client.FsyncPolicy fsync, long scrubMillis) throws Exception {
     System.out.println("refill seed " + SEED);
     for (int id = 1; id <= 3; id++) {
       disks.put(id, new SimulatedDisk(SEED + id));
     }
     cluster =
         EmbeddedCluster.start(
-            EmbeddedCluster.Options.of(3).withDirectory(directory).withDisks(disks::get));
+            EmbeddedCluster.Options.of(3)
+                .withDirectory(directory)
+                .withDisks(disks::get)
+                .withScrubIntervalMillis(scrubMillis));
     try (MillraceClient client = connect()) {
       TopicSpec topic = TopicSpec.of(TOPIC, 1, 3).withSegmentBytes(SEGMENT_BYTES).withFsync(fsync);
       client.admin().createTopic(topic).get(30, TimeUnit.SECONDS);
@@ -96,6 +103,23 @@ class RefillIT {
     ReplicaStatus repaired = awaitRefilled(3);
     assertThat(repaired.getRecovery()).contains("was refilled: damaged log");
     assertThat(asideFiles(3)).as("the damaged segment is kept").isNotEmpty();
+    produce(50);
+    assertWhole();
+  }
+
+  /** In a closed segment of a running broker, which nobody reads: the scrub finds it. */
+  @Test
+  void aFlippedBitThatNobodyReads() throws Exception {
+    start(io.millrace.client.FsyncPolicy.ALWAYS, 200);
+    produce(300);
+    int leader = leader();
+    Path closed = segments(leader).get(0);
+    byte[] before = disks.get(leader).content(closed);
+    disks.get(leader).flip(closed, 30_000, 5);
+
+    ReplicaStatus repaired = awaitRefilled(leader);
+    assertThat(repaired.getRecovery()).contains("was refilled: damaged log");
+    assertThat(disks.get(leader).content(segments(leader).get(0))).isEqualTo(before);
     produce(50);
     assertWhole();
   }

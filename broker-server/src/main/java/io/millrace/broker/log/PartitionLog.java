@@ -3,6 +3,7 @@ package io.millrace.broker.log;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -353,6 +354,11 @@ public final class PartitionLog implements AutoCloseable {
       bytes += view.segments()[i].fileBytes();
     }
     return bytes;
+  }
+
+  /** The segments' files, ascending; later ones may have come, and any may go. */
+  public List<Path> segmentFiles() {
+    return Arrays.stream(core.view().segments()).map(each -> each.log().path()).toList();
   }
 
   public int segmentCount() {

@@ -566,6 +566,11 @@ public final class Replica implements RaftGroup {
     return spec;
   }
 
+  /** The log time that a TIME batch carries; any thread. */
+  long logTimeOf(ByteBuffer timeBatch) {
+    return factory.logTimeOf(timeBatch);
+  }
+
   public PartitionLog log() {
     return log;
   }
