@@ -124,6 +124,18 @@ class RefillIT {
     assertWhole();
   }
 
+  /** The leader sends what is on its disk; whoever reads it tells it so, and reads on elsewhere. */
+  @Test
+  void aFlippedBitThatAReaderMeets() throws Exception {
+    start(io.millrace.client.FsyncPolicy.ALWAYS);
+    produce(300);
+    int leader = leader();
+    disks.get(leader).flip(segments(leader).get(0), 30_000, 5);
+    readAll();
+    assertThat(awaitRefilled(leader).getRecovery()).contains("was refilled: damaged log");
+    assertWhole();
+  }
+
   @Test
   void lostSegments() throws Exception {
     start(io.millrace.client.FsyncPolicy.ALWAYS);
@@ -384,6 +396,11 @@ class RefillIT {
                     .distinct()
                     .count()
                 == 1);
+    readAll();
+    assertSameEntries();
+  }
+
+  private void readAll() {
     try (MillraceClient client = connect();
         Reader reader = client.reader(new ReaderConfig().withStart(OffsetSpec.earliest()))) {
       reader.assignAll(TOPIC);
@@ -400,6 +417,9 @@ class RefillIT {
         }
       }
     }
+  }
+
+  private void assertSameEntries() throws IOException {
     Map<Integer, Path> directories = new HashMap<>();
     for (int id : cluster.ids()) {
       directories.put(id, replicaDirectory(id));

@@ -285,6 +285,22 @@ public final class PartitionLog implements AutoCloseable {
     return slice == null ? FetchSlice.empty(offset) : slice;
   }
 
+  /**
+   * Reads the batch that holds an offset, for somebody who could not read it.
+   *
+   * @throws LogDamagedException if its checksum does not match here either
+   */
+  public void verifyBatchAt(long offset) throws IOException {
+    reading(
+        null,
+        view -> {
+          if (offset >= view.logStart() && offset < view.logEnd()) {
+            reader.verify(view, offset);
+          }
+          return null;
+        });
+  }
+
   /** The first record below {@code endOffset} that is not older than a time; null if none is. */
   public OffsetAndTimestamp offsetForTimestamp(long timestampMillis, long endOffset)
       throws IOException {

@@ -377,6 +377,11 @@ public final class Replica implements RaftGroup {
 
   // ------------------------------------------------------------------------------------- failure
 
+  @Override
+  public void damaged(LogDamagedException damage) {
+    storageFailed(damage);
+  }
+
   void storageFailed(Exception cause) {
     String reason =
         cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
