@@ -96,8 +96,9 @@ class RefillIT {
     start(io.millrace.client.FsyncPolicy.ALWAYS);
     produce(300);
     cluster.stop(3);
+    // A start reads only what stands behind the newest checkpoint.
     Path last = segments(3).get(segments(3).size() - 1);
-    disks.get(3).flip(last, disks.get(3).content(last).length - 100, 2);
+    disks.get(3).flip(last, disks.get(3).content(last).length - 1, 2);
     cluster.start(3);
 
     ReplicaStatus repaired = awaitRefilled(3);
@@ -169,11 +170,11 @@ class RefillIT {
     start(io.millrace.client.FsyncPolicy.ALWAYS);
     produce(300);
     cluster.stop(2);
-    cluster.stop(3);
+    cluster.kill(3);
     Path first = segments(3).get(1);
     disks.get(3).flip(first, 5000, 4);
     Path last = segments(3).get(segments(3).size() - 1);
-    disks.get(3).flip(last, disks.get(3).content(last).length - 100, 2);
+    disks.get(3).flip(last, disks.get(3).content(last).length - 1, 2);
     cluster.await("step-down of the last one", WAIT_MILLIS, () -> !leads(1));
     cluster.start(3);
 
@@ -199,10 +200,10 @@ class RefillIT {
   void killedWhileItIsRefilled() throws Exception {
     start(io.millrace.client.FsyncPolicy.ALWAYS);
     produce(400);
-    cluster.stop(3);
+    cluster.kill(3);
     disks.get(3).flip(segments(3).get(0), 3000, 1);
     Path last = segments(3).get(segments(3).size() - 1);
-    disks.get(3).flip(last, disks.get(3).content(last).length - 100, 2);
+    disks.get(3).flip(last, disks.get(3).content(last).length - 1, 2);
     for (int round = 0; round < 12; round++) {
       // A start alone takes some hundred operations, a refill some hundred more.
       disks.get(3).killAfter(20 + random.nextInt(400));
