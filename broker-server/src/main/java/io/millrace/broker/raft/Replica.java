@@ -558,6 +558,12 @@ public final class Replica implements RaftGroup {
 
   // --------------------------------------------------------------------------------------- status
 
+  /** JRaft reads both anew for each request. */
+  void limitCatchUp(CatchUpMemory memory) {
+    node.getRaftOptions().setMaxReplicatorInflightMsgs(memory.messages());
+    node.getRaftOptions().setMaxBodySize(memory.bodyBytes());
+  }
+
   /** Knows no leader and is none. */
   boolean isLeaderless() {
     return leader == 0 && !isLeader();

@@ -95,6 +95,7 @@ public final class Replicas implements AutoCloseable {
   private final Refills refills;
   private final Scrubber scrubberOrNull;
   private final AtomicBoolean intervalSyncs = new AtomicBoolean();
+  private CatchUpMemory catchUpMemory; // of the syncer
   private volatile boolean closed;
 
   public Replicas(RaftContext context) {
@@ -116,6 +117,11 @@ public final class Replicas implements AutoCloseable {
             : new Scrubber(
                 context.brokerId(), context.disk(), this::allRunning, context.settings());
     this.syncer = executor("log-sync-" + context.brokerId() + "-", 1);
+    syncer.scheduleWithFixedDelay(
+        this::shareCatchUpMemory,
+        MARK_INTERVAL_MILLIS,
+        MARK_INTERVAL_MILLIS,
+        TimeUnit.MILLISECONDS);
     syncer.scheduleWithFixedDelay(
         this::storeMarks, MARK_INTERVAL_MILLIS, MARK_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
   }
@@ -368,6 +374,19 @@ public final class Replicas implements AutoCloseable {
         }
       }
     }
+  }
+
+  /** Once a second is soon enough: what is too much now is still bounded per group. */
+  private void shareCatchUpMemory() {
+    List<Replica> led = allRunning().stream().filter(Replica::isLeader).toList();
+    int followers = led.stream().mapToInt(each -> each.spec().members().size() - 1).max().orElse(0);
+    CatchUpMemory share =
+        CatchUpMemory.of(Runtime.getRuntime().maxMemory(), led.size(), Math.max(1, followers));
+    if (!share.equals(catchUpMemory)) {
+      LOG.info("{} groups led, catching up with {}", led.size(), share);
+      catchUpMemory = share;
+    }
+    led.forEach(each -> each.limitCatchUp(share));
   }
 
   private void storeMarks() {
