@@ -459,7 +459,8 @@ public final class Replica implements RaftGroup {
 
   /** What other brokers may copy. Any thread. */
   ReplicaSource.Source asSource() {
-    long leads = leadsInTerm;
+    // Not one that was replaced without knowing it yet.
+    long leads = leadsInTerm != 0 && hasQuorumContact() ? leadsInTerm : 0;
     return new ReplicaSource.Source(
         log,
         true,
