@@ -54,13 +54,15 @@ public final class EmbeddedCluster implements AutoCloseable {
    * @param disks the disk of each broker, by id
    * @param electionTimeoutMillis of every Raft group; small values make tests quick
    * @param peerTls files of each broker, by id, for TLS between them; gives null = plain text
+   * @param scrubIntervalMillis pause before each pass through all logs that looks for damage
    */
   public record Options(
       int brokers,
       Path directory,
       IntFunction<Disk> disks,
       int electionTimeoutMillis,
-      IntFunction<PeerTlsFiles> peerTls) {
+      IntFunction<PeerTlsFiles> peerTls,
+      long scrubIntervalMillis) {
 
     public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 600;
 
@@ -73,23 +75,37 @@ public final class EmbeddedCluster implements AutoCloseable {
 
     public static Options of(int brokers) {
       return new Options(
-          brokers, null, id -> new DirectDisk(), DEFAULT_ELECTION_TIMEOUT_MILLIS, id -> null);
+          brokers,
+          null,
+          id -> new DirectDisk(),
+          DEFAULT_ELECTION_TIMEOUT_MILLIS,
+          id -> null,
+          RaftSettings.DEFAULT_SCRUB_INTERVAL_MILLIS);
     }
 
     public Options withDisks(IntFunction<Disk> newDisks) {
-      return new Options(brokers, directory, newDisks, electionTimeoutMillis, peerTls);
+      return new Options(
+          brokers, directory, newDisks, electionTimeoutMillis, peerTls, scrubIntervalMillis);
     }
 
     public Options withDirectory(Path newDirectory) {
-      return new Options(brokers, newDirectory, disks, electionTimeoutMillis, peerTls);
+      return new Options(
+          brokers, newDirectory, disks, electionTimeoutMillis, peerTls, scrubIntervalMillis);
     }
 
     public Options withPeerTls(IntFunction<PeerTlsFiles> newPeerTls) {
-      return new Options(brokers, directory, disks, electionTimeoutMillis, newPeerTls);
+      return new Options(
+          brokers, directory, disks, electionTimeoutMillis, newPeerTls, scrubIntervalMillis);
     }
 
     public Options withElectionTimeoutMillis(int newElectionTimeoutMillis) {
-      return new Options(brokers, directory, disks, newElectionTimeoutMillis, peerTls);
+      return new Options(
+          brokers, directory, disks, newElectionTimeoutMillis, peerTls, scrubIntervalMillis);
+    }
+
+    public Options withScrubIntervalMillis(long newScrubIntervalMillis) {
+      return new Options(
+          brokers, directory, disks, electionTimeoutMillis, peerTls, newScrubIntervalMillis);
     }
   }
 
@@ -187,7 +203,9 @@ public final class EmbeddedCluster implements AutoCloseable {
                 options.electionTimeoutMillis(),
                 RaftSettings.DEFAULT_CHECKPOINT_BYTES,
                 RaftSettings.DEFAULT_CHECKPOINT_MILLIS,
-                RaftSettings.DEFAULT_REFILL_BYTES_PER_SECOND),
+                RaftSettings.DEFAULT_REFILL_BYTES_PER_SECOND,
+                RaftSettings.DEFAULT_SCRUB_BYTES_PER_SECOND,
+                options.scrubIntervalMillis()),
             diskLowBytes(disk),
             true,
             Map.of());

@@ -3,6 +3,7 @@ package io.millrace.broker.log;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -284,6 +285,22 @@ public final class PartitionLog implements AutoCloseable {
     return slice == null ? FetchSlice.empty(offset) : slice;
   }
 
+  /**
+   * Reads the batch that holds an offset, for somebody who could not read it.
+   *
+   * @throws LogDamagedException if its checksum does not match here either
+   */
+  public void verifyBatchAt(long offset) throws IOException {
+    reading(
+        null,
+        view -> {
+          if (offset >= view.logStart() && offset < view.logEnd()) {
+            reader.verify(view, offset);
+          }
+          return null;
+        });
+  }
+
   /** The first record below {@code endOffset} that is not older than a time; null if none is. */
   public OffsetAndTimestamp offsetForTimestamp(long timestampMillis, long endOffset)
       throws IOException {
@@ -353,6 +370,11 @@ public final class PartitionLog implements AutoCloseable {
       bytes += view.segments()[i].fileBytes();
     }
     return bytes;
+  }
+
+  /** The segments' files, ascending; later ones may have come, and any may go. */
+  public List<Path> segmentFiles() {
+    return Arrays.stream(core.view().segments()).map(each -> each.log().path()).toList();
   }
 
   public int segmentCount() {

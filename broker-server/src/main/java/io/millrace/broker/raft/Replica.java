@@ -379,6 +379,11 @@ public final class Replica implements RaftGroup {
 
   // ------------------------------------------------------------------------------------- failure
 
+  @Override
+  public void damaged(LogDamagedException damage) {
+    storageFailed(damage);
+  }
+
   void storageFailed(Exception cause) {
     String reason =
         cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
@@ -567,6 +572,11 @@ public final class Replica implements RaftGroup {
 
   public ReplicaSpec spec() {
     return spec;
+  }
+
+  /** The log time that a TIME batch carries; any thread. */
+  long logTimeOf(ByteBuffer timeBatch) {
+    return factory.logTimeOf(timeBatch);
   }
 
   public PartitionLog log() {

@@ -93,6 +93,7 @@ public final class Replicas implements AutoCloseable {
   private final ScheduledExecutorService syncer;
   private final FastElections fastElections;
   private final Refills refills;
+  private final Scrubber scrubberOrNull;
   private final AtomicBoolean intervalSyncs = new AtomicBoolean();
   private volatile boolean closed;
 
@@ -110,6 +111,11 @@ public final class Replicas implements AutoCloseable {
             context.diskSpace(),
             context.settings().refillBytesPerSecond(),
             TimeUnit.MILLISECONDS.toNanos(2L * context.settings().electionTimeoutMillis()));
+    this.scrubberOrNull =
+        context.settings().scrubBytesPerSecond() == 0
+            ? null
+            : new Scrubber(
+                context.brokerId(), context.disk(), this::allRunning, context.settings());
     this.syncer = executor("log-sync-" + context.brokerId() + "-", 1);
     syncer.scheduleWithFixedDelay(
         this::storeMarks, MARK_INTERVAL_MILLIS, MARK_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
@@ -430,6 +436,16 @@ public final class Replicas implements AutoCloseable {
     return replica == null ? refills.source(name) : replica.asSource();
   }
 
+  /** Bytes that the scrub has read since the start. */
+  public long scrubbedBytes() {
+    return scrubberOrNull == null ? 0 : scrubberOrNull.checkedBytes();
+  }
+
+  /** Segments in which the scrub has found damage since the start. */
+  public long scrubDamaged() {
+    return scrubberOrNull == null ? 0 : scrubberOrNull.damagedSegments();
+  }
+
   /** True if a replica of the group is here, in whatever state. */
   public boolean has(String name) {
     return slots.containsKey(name);
@@ -488,6 +504,9 @@ public final class Replicas implements AutoCloseable {
   public void close() {
     closed = true;
     syncer.shutdown();
+    if (scrubberOrNull != null) {
+      scrubberOrNull.close();
+    }
     fastElections.close();
     List<CompletableFuture<Void>> stops = new ArrayList<>();
     for (Slot slot : slots.values()) {
