@@ -164,6 +164,26 @@ class RefillIT {
     assertWhole();
   }
 
+  @Test
+  void aDirectoryLostWhileTheBrokerRuns() throws Exception {
+    start(io.millrace.client.FsyncPolicy.ALWAYS);
+    produce(100);
+    Path lost = replicaDirectory(3);
+    for (Path path : List.copyOf(disks.get(3).allContent().keySet())) {
+      if (path.startsWith(lost)) {
+        disks.get(3).lose(path);
+      }
+    }
+    disks.get(3).delete(lost);
+    produce(200); // More than a segment, and the next one has no place.
+
+    assertThat(awaitRefilled(3).getRecovery()).contains("no segment is left");
+    cluster.stop(3);
+    cluster.start(3);
+    awaitAllOk();
+    assertWhole();
+  }
+
   /** With the other acknowledging replica away: unavailable, not lost, and back when it returns. */
   @Test
   void damageWhileAnotherReplicaIsAway() throws Exception {

@@ -139,7 +139,7 @@ public final class PartitionLog implements AutoCloseable {
       try {
         writer.append(entries);
       } catch (IOException | RuntimeException e) {
-        throw core.fail("append", e);
+        throw core.appendFailed(e);
       }
       if (core.config().fsync() == FsyncPolicy.ALWAYS) {
         syncer.sync();
@@ -389,6 +389,14 @@ public final class PartitionLog implements AutoCloseable {
   /** Whether writing has ended because of an error. */
   public boolean failed() {
     return core.failure() != null;
+  }
+
+  /**
+   * Whether what was readable may not reach the device, because an fsync or a removal failed. A
+   * failed append alone, as on a full disk, says nothing about what was written before it.
+   */
+  public boolean writtenInDoubt() {
+    return core.isWrittenInDoubt();
   }
 
   int openFiles() {

@@ -159,8 +159,10 @@ public final class Replica implements RaftGroup {
   }
 
   private static boolean hasSegments(RaftContext context, ReplicaSpec spec) throws IOException {
-    return context.disk().list(spec.directory()).stream()
-        .anyMatch(path -> path.getFileName().toString().endsWith(".log"));
+    // A directory that is gone while the broker runs is lost like one that is gone at its start.
+    return context.disk().exists(spec.directory())
+        && context.disk().list(spec.directory()).stream()
+            .anyMatch(path -> path.getFileName().toString().endsWith(".log"));
   }
 
   private static void firstStart(RaftContext context, ReplicaSpec spec)
@@ -464,7 +466,8 @@ public final class Replica implements RaftGroup {
 
   /** What other brokers may copy. Any thread. */
   ReplicaSource.Source asSource() {
-    long leads = leadsInTerm;
+    // Not one that was replaced without knowing it yet.
+    long leads = leadsInTerm != 0 && hasQuorumContact() ? leadsInTerm : 0;
     return new ReplicaSource.Source(
         log,
         true,

@@ -110,7 +110,8 @@ public final class Replicas implements AutoCloseable {
             context.votes(),
             context.network(),
             context.diskSpace(),
-            context.settings().refillBytesPerSecond());
+            context.settings().refillBytesPerSecond(),
+            TimeUnit.MILLISECONDS.toNanos(2L * context.settings().electionTimeoutMillis()));
     this.scrubberOrNull =
         context.settings().scrubBytesPerSecond() == 0
             ? null
@@ -291,13 +292,17 @@ public final class Replicas implements AutoCloseable {
 
   private void afterFailure(Slot slot, PartitionLog log) {
     String group = slot.spec.groupId();
-    if (context.votes().state(group).health() == StoredHealth.STORED_OK && log.failed()) {
+    boolean always = slot.spec.logConfig().fsync() == FsyncPolicy.ALWAYS;
+    // A failed append, as on a full disk, under the other policies: what was acknowledged was
+    // written before and is as good as it was. Cutting back to the mark would lose it.
+    boolean inDoubt = always ? log.failed() : log.writtenInDoubt();
+    if (context.votes().state(group).health() == StoredHealth.STORED_OK && inDoubt) {
       // What a failed fsync covered is unknown and reading it back proves nothing. With "always"
       // nothing above the sync mark was acknowledged, so cutting back to it is safe; with the other
       // policies the cut part may have been.
       // From memory: what is stored of the mark can be older, and cutting there would lose more.
       slot.failedAbove = log.syncMark();
-      if (slot.spec.logConfig().fsync() == FsyncPolicy.ALWAYS) {
+      if (always) {
         saveMark(slot, log.syncMark());
       } else {
         saveSuspect(group, slot.reason);
