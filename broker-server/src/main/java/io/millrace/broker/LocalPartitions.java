@@ -107,7 +107,12 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
     LeaderDirectory.Leader leader = leaders.leader(topicId, partition);
     if (topic.partition(partition).onBroker(brokerId) != null && leader.broker() == 0) {
       return ErrorCode.NOT_READY.toInfo(
-          topic.name() + "-" + partition + " is starting on broker " + brokerId);
+          topic.name()
+              + "-"
+              + partition
+              + " has no leader that broker "
+              + brokerId
+              + " knows of, and is not open here; `cluster status` says why");
     }
     return ErrorCode.NOT_LEADER
         .toInfo(topic.name() + "-" + partition + " is not led by broker " + brokerId)

@@ -54,7 +54,8 @@ public final class StoredFiles {
     }
     for (Path file : disk.list(path)) {
       String name = file.getFileName().toString();
-      if (name.startsWith("checkpoint.") || SegmentName.isLog(file)) {
+      boolean segment = SegmentName.isLog(file) && SegmentName.parse(file) != null;
+      if (name.startsWith("checkpoint.") || segment) {
         return Kind.LOG;
       }
     }

@@ -17,7 +17,7 @@ public final class LogDamagedException extends RuntimeException {
   public LogDamagedException(
       Path file, long firstIndex, long lastIndex, boolean validFollows, String reason) {
     super(
-        "log damaged: entries "
+        "entries "
             + firstIndex
             + " to "
             + lastIndex
@@ -25,7 +25,7 @@ public final class LogDamagedException extends RuntimeException {
             + file
             + ": "
             + reason
-            + (validFollows ? "; valid entries follow" : "; nothing valid follows"));
+            + (validFollows ? "; valid entries follow" : ""));
     this.firstIndex = firstIndex;
     this.lastIndex = lastIndex;
     this.validFollows = validFollows;
