@@ -90,6 +90,7 @@ class FullDiskIT {
   @Test
   void afterAForeignFileIsGoneItGoesOnByItself() throws Exception {
     produce(TOPIC, 50);
+    long reserve = reserveBytes(1);
     disks.values().forEach(FullDiskIT::fill);
     cluster.await("notice", WAIT_MILLIS, () -> refusedWithDiskFull());
     assertThat(read(TOPIC)).isEqualTo(50 + extra);
@@ -114,10 +115,7 @@ class FullDiskIT {
                       r ->
                           r.getHealth() == ReplicaHealth.HEALTH_OK
                               && r.getLogEnd() == 100 + extra));
-      cluster.await(
-          "reserve of broker " + id,
-          WAIT_MILLIS,
-          () -> disks.get(id).exists(cluster.dataDirectory(id).resolve(DiskSpace.RESERVE_FILE)));
+      cluster.await("reserve of broker " + id, WAIT_MILLIS, () -> reserveBytes(id) == reserve);
     }
   }
 
@@ -158,14 +156,9 @@ class FullDiskIT {
   void aFullFollowerHoldsNobodyUp() throws Exception {
     produce(TOPIC, 20);
     int follower = cluster.leaderOf(TOPIC, 0) == 3 ? 2 : 3;
+    long reserve = reserveBytes(follower);
     fill(disks.get(follower));
-    cluster.await(
-        "notice",
-        WAIT_MILLIS,
-        () ->
-            !disks
-                .get(follower)
-                .exists(cluster.dataDirectory(follower).resolve(DiskSpace.RESERVE_FILE)));
+    cluster.await("notice", WAIT_MILLIS, () -> reserveBytes(follower) < reserve);
     // What the reserve gave back is taken too.
     disks.get(follower).lose(FOREIGN);
     fill(disks.get(follower));
@@ -184,6 +177,12 @@ class FullDiskIT {
 
   private static void fill(SimulatedDisk disk) {
     disk.put(FOREIGN, new byte[(int) disk.usableBytes(FOREIGN)]);
+  }
+
+  private long reserveBytes(int broker) {
+    Path file = cluster.dataDirectory(broker).resolve(DiskSpace.RESERVE_FILE);
+    SimulatedDisk disk = disks.get(broker);
+    return disk.exists(file) ? disk.content(file).length : 0;
   }
 
   private MillraceClient connect() {

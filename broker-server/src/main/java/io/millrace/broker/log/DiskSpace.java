@@ -19,7 +19,8 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * <p>Owns: the file {@code reserve}, which holds space that is given back to the file system in
- * CRITICAL, so that what makes room has room itself, and taken again when there is enough.
+ * CRITICAL, so that what makes room has room itself, and taken again when there is enough. A part
+ * of it stays for {@link #makeRoomToStart}: a broker that dies on a full disk has to start there.
  *
  * <p>Threads: {@link #check} by one; the rest any, without blocking, except that {@link #admits}
  * asks the file system when much was written since the last look, which touches no disk.
@@ -57,6 +58,11 @@ public final class DiskSpace {
     /** A tenth of the disk and at most a gibibyte is little. */
     public static Limits forDiskOf(long totalBytes) {
       return withLow(Math.max(4, Math.min(MOST_LOW_BYTES, totalBytes / 10)));
+    }
+
+    /** What of the reserve only a start may use. */
+    public long keptToStartBytes() {
+      return Math.min(CHUNK_BYTES, reserveBytes / 2);
     }
 
     /** With the other limits in proportion. */
@@ -176,11 +182,18 @@ public final class DiskSpace {
 
   private void giveBack() throws IOException {
     reserved = false;
-    if (disk.exists(reserve())) {
-      disk.delete(reserve());
-      LOG.warn("{}: the disk is full; the reserve was given back", directory);
-      freeBytes = disk.usableBytes(directory);
+    if (!disk.exists(reserve())) {
+      return;
     }
+    try (DiskFile file = disk.open(reserve(), false)) {
+      if (file.size() <= limits.keptToStartBytes()) {
+        return;
+      }
+      file.truncate(limits.keptToStartBytes());
+      file.sync();
+    }
+    LOG.warn("{}: the disk is full; the reserve was given back", directory);
+    freeBytes = disk.usableBytes(directory);
   }
 
   /** Written in full, since a file with holes reserves nothing. A half one is made longer. */

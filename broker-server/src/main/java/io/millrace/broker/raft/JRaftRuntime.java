@@ -36,8 +36,10 @@ public final class JRaftRuntime {
    */
   private static final Map<String, String> PROPERTIES =
       Map.of(
-          // Up to 256 cached buffers of up to 4 MiB per thread otherwise.
-          "jraft.max_collector_size_per_thread", "16",
+          // No cache of buffers for entries. Its limit holds for buffers that come back on the
+          // thread that took them; ours mostly come back on another one, and those are kept without
+          // any limit: a follower that catches up filled the leader's heap.
+          "jraft.max_collector_size_per_thread", "0",
           "com.google.protobuf.use_unsafe_pre22_gencode", "true");
 
   private static final int CLOSURE_THREADS = 8;

@@ -135,7 +135,7 @@ public final class VotesJournal implements AutoCloseable {
           contentA.clean() ? "whole" : "torn or damaged",
           contentB.clean() ? "whole" : "torn or damaged");
       // The better copy must stay whole until the other one is.
-      rewrite(best == contentA);
+      rewrite(written, best == contentA);
     }
   }
 
@@ -225,6 +225,8 @@ public final class VotesJournal implements AutoCloseable {
       try {
         write(batch);
         batch.forEach(change -> change.durable().complete(null));
+      } catch (NotRewrittenException e) {
+        refuse(batch, e);
       } catch (IOException | RuntimeException e) {
         fail(batch, e);
       }
@@ -233,14 +235,17 @@ public final class VotesJournal implements AutoCloseable {
   }
 
   private void write(List<Change> batch) throws IOException {
+    long before = sequence;
     List<GroupRecord> records = new ArrayList<>(batch.size());
     for (Change change : batch) {
-      GroupRecord record = change.record().setSequence(++sequence).build();
-      records.add(record);
+      records.add(change.record().setSequence(++sequence).build());
+    }
+    Map<String, GroupRecord> all = new HashMap<>(written);
+    for (GroupRecord record : records) {
       if (record.getRemoved()) {
-        written.remove(record.getGroup());
+        all.remove(record.getGroup());
       } else {
-        written.put(record.getGroup(), record);
+        all.put(record.getGroup(), record);
       }
     }
     ByteBuffer encoded = VotesFile.encode(records);
@@ -248,8 +253,42 @@ public final class VotesJournal implements AutoCloseable {
       a.append(encoded);
       b.append(encoded);
     } else {
-      rewrite(false);
+      try {
+        rewrite(all, false);
+      } catch (NotRewrittenException e) {
+        sequence = before; // Numbers follow each other without a gap.
+        throw e;
+      }
     }
+    written.clear();
+    written.putAll(all);
+  }
+
+  /** There was no room for new files; the old ones are as they were. */
+  private static final class NotRewrittenException extends IOException {
+    private static final long serialVersionUID = 1;
+
+    NotRewrittenException(IOException cause) {
+      super("new votes files cannot be made: " + cause.getMessage(), cause);
+    }
+  }
+
+  /** Nothing of this was stored, and nothing that was decided on top of it may be; later may be. */
+  private synchronized void refuse(List<Change> batch, NotRewrittenException cause) {
+    LOG.error("votes cannot be stored now: {}", cause.getMessage());
+    List<Change> refused = new ArrayList<>(batch);
+    refused.addAll(queue);
+    queue.clear();
+    for (Change change : refused) {
+      String group = change.record().getGroup();
+      GroupRecord stored = written.get(group);
+      if (stored == null) {
+        states.remove(group);
+      } else {
+        states.put(group, toState(stored));
+      }
+    }
+    refused.forEach(change -> change.durable().completeExceptionally(cause));
   }
 
   private synchronized void fail(List<Change> batch, Exception cause) {
@@ -262,34 +301,54 @@ public final class VotesJournal implements AutoCloseable {
   }
 
   /**
-   * Writes both files anew with one record per group. Each file replaces its old one by rename, one
-   * after the other, so at every instant one complete file is in place.
+   * Writes both files anew with one record per group. Both are on disk before the first takes the
+   * place of its old one, so a full disk changes nothing; each does so by rename, one after the
+   * other, so at every instant one complete file is in place.
    */
-  private void rewrite(boolean bFirst) throws IOException {
+  private void rewrite(Map<String, GroupRecord> all, boolean bFirst) throws IOException {
+    List<GroupRecord> records = new ArrayList<>();
+    for (GroupRecord record : all.values()) {
+      records.add(record.toBuilder().setSequence(++sequence).build());
+    }
+    VotesFile freshA = null;
+    VotesFile freshB;
+    try {
+      freshA = VotesFile.create(disk, fresh(FILE_A), records);
+      freshB = VotesFile.create(disk, fresh(FILE_B), records);
+    } catch (IOException e) {
+      giveUp(freshA, e);
+      throw new NotRewrittenException(e);
+    }
     if (a != null) {
       a.close();
       b.close();
     }
-    List<GroupRecord> records = new ArrayList<>();
-    for (GroupRecord record : written.values()) {
-      records.add(record.toBuilder().setSequence(++sequence).build());
-    }
-    if (bFirst) {
-      b = replace(FILE_B, records);
-      a = replace(FILE_A, records);
-    } else {
-      a = replace(FILE_A, records);
-      b = replace(FILE_B, records);
+    a = freshA;
+    b = freshB;
+    for (String name : bFirst ? List.of(FILE_B, FILE_A) : List.of(FILE_A, FILE_B)) {
+      disk.rename(fresh(name), directory.resolve(name));
+      disk.syncDirectory(directory);
     }
   }
 
-  private VotesFile replace(String name, List<GroupRecord> records) throws IOException {
-    Path target = directory.resolve(name);
-    Path fresh = directory.resolve(name + NEW_SUFFIX);
-    VotesFile file = VotesFile.create(disk, fresh, records);
-    disk.rename(fresh, target);
-    disk.syncDirectory(directory);
-    return file;
+  private Path fresh(String name) {
+    return directory.resolve(name + NEW_SUFFIX);
+  }
+
+  /** What there is of new files gives its room back. */
+  private void giveUp(VotesFile freshA, IOException cause) {
+    try {
+      if (freshA != null) {
+        freshA.close();
+      }
+      for (String name : List.of(FILE_A, FILE_B)) {
+        if (disk.exists(fresh(name))) {
+          disk.delete(fresh(name));
+        }
+      }
+    } catch (IOException e) {
+      cause.addSuppressed(e);
+    }
   }
 
   private static GroupRecord.Builder toRecord(String group, GroupState state) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.Disk;
+import io.millrace.broker.log.SimulatedDisk;
 import io.millrace.broker.log.SyncMark;
 import io.millrace.broker.raft.message.StoredHealth;
 import java.io.IOException;
@@ -82,6 +83,44 @@ class VotesJournalTest {
       for (int g = 0; g < groups; g++) {
         assertThat(votes.state("t-00000000-0000-0000-0000-000000000000-" + g).term())
             .isEqualTo(terms);
+      }
+    }
+  }
+
+  /** The files are full when the disk is: votes have to wait, and nobody has to come and help. */
+  @Test
+  void withoutRoomForNewFilesNothingIsForgottenAndLaterItGoesOn() throws IOException {
+    SimulatedDisk full = new SimulatedDisk(1);
+    full.createDirectory(directory);
+    VotesJournal.create(full, directory);
+    try (VotesJournal votes = VotesJournal.open(full, directory, BROKER)) {
+      votes.saveVote("g1", 1, "b1:0:0");
+      full.capacity(full.usedBytes());
+      long term = 2;
+      String refusal = null;
+      while (refusal == null) {
+        try {
+          votes.saveVote("g1", term, "b2:0:0");
+          term++;
+        } catch (IOException e) {
+          refusal = e.getMessage();
+        }
+        assertThat(term).isLessThan(100_000);
+      }
+      assertThat(refusal).contains("No space left");
+      assertThat(votes.state("g1").term()).as("what is stored").isEqualTo(term - 1);
+      assertThatThrownBy(() -> votes.saveVote("new", 5, "")).isInstanceOf(IOException.class);
+      assertThat(votes.knows("new")).isFalse();
+
+      full.capacity(Long.MAX_VALUE);
+      votes.saveVote("g1", term, "b3:0:0");
+      votes.saveVote("new", 6, "");
+      assertThat(votes.state("g1").term()).isEqualTo(term);
+      full.kill();
+      full.restart();
+      try (VotesJournal again = VotesJournal.open(full, directory, BROKER)) {
+        assertThat(again.state("g1").term()).isEqualTo(term);
+        assertThat(again.state("new").term()).isEqualTo(6);
       }
     }
   }
