@@ -120,6 +120,7 @@ public final class Broker implements AutoCloseable {
   private final FetchCoordinator fetches;
   private final PartitionEnvironment environment;
   private final StatusReport status;
+  private final RetentionDriver retention;
   private volatile FailureDetector detector;
   private volatile InetSocketAddress advertised;
   private volatile boolean stopped;
@@ -234,6 +235,7 @@ public final class Broker implements AutoCloseable {
             leaders,
             metadata);
     transfers = new LeaderTransfers(id, partitions, replicas, this::isUp);
+    retention = new RetentionDriver(id, partitions, replicas, metadata, config.retention());
     reconciler =
         new Reconciler(identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
     reconcilerThread = new ReconcilerThread(reconciler, metadataGroup, "reconciler-" + id);
@@ -332,6 +334,7 @@ public final class Broker implements AutoCloseable {
     }
     announcer.start();
     reconcilerThread.start();
+    retention.start();
     balancer.start();
     registrar.register(
         new BrokerEntry(
@@ -513,6 +516,7 @@ public final class Broker implements AutoCloseable {
     }
     reconcilerThread.close();
     announcer.close();
+    retention.close();
     replicas.close();
     transfers.close();
     fetches.close();

@@ -31,6 +31,7 @@ import java.util.stream.Stream;
  * @param peerTls files for TLS between brokers; null = plain text
  * @param appendInflightBytes batches accepted and not yet replicated, over all partitions
  * @param fetchResponseBytes record batches in answers to fetches that are not sent
+ * @param retention when what may go is looked for and deleted
  * @param faultsAllowed a client may command faults in the network to other brokers
  * @param effective every key with its value in use and where the value came from, for printing
  */
@@ -47,6 +48,7 @@ public record BrokerConfig(
     long appendInflightBytes,
     long fetchResponseBytes,
     RaftSettings raft,
+    RetentionTimes retention,
     boolean faultsAllowed,
     Map<ConfigKey, Effective> effective) {
 
@@ -194,6 +196,7 @@ public record BrokerConfig(
         values.bytes(
             ConfigKey.FETCH_RESPONSE_BYTES, Math.max(maxHeapBytes / 4, MIN_DEFAULT_FETCH_BYTES)),
         raftSettings(values),
+        retentionTimes(values),
         values.flag(ConfigKey.FAULTS_ALLOWED, false),
         values.effective());
   }
@@ -237,6 +240,26 @@ public record BrokerConfig(
             ConfigKey.CHECKPOINT_INTERVAL_MILLIS, (int) RaftSettings.DEFAULT_CHECKPOINT_MILLIS);
     range(ConfigKey.CHECKPOINT_INTERVAL_MILLIS, checkpointMillis, 100, 3_600_000);
     return new RaftSettings(electionTimeoutMillis, checkpointBytes, checkpointMillis);
+  }
+
+  private static RetentionTimes retentionTimes(ConfigValues values) {
+    int checkMillis =
+        values.integer(
+            ConfigKey.RETENTION_CHECK_INTERVAL_MILLIS, RetentionTimes.DEFAULT_CHECK_MILLIS);
+    range(
+        ConfigKey.RETENTION_CHECK_INTERVAL_MILLIS,
+        checkMillis,
+        RetentionTimes.MIN_CHECK_MILLIS,
+        RetentionTimes.MAX_CHECK_MILLIS);
+    int deleteDelayMillis =
+        values.integer(
+            ConfigKey.SEGMENT_DELETE_DELAY_MILLIS, RetentionTimes.DEFAULT_DELETE_DELAY_MILLIS);
+    range(
+        ConfigKey.SEGMENT_DELETE_DELAY_MILLIS,
+        deleteDelayMillis,
+        0,
+        RetentionTimes.MAX_DELETE_DELAY_MILLIS);
+    return new RetentionTimes(checkMillis, deleteDelayMillis);
   }
 
   /** One line per key, in the order of the reference: {@code key = value (origin)}. */

@@ -5,6 +5,7 @@ import io.millrace.broker.BrokerConfig;
 import io.millrace.broker.ClusterSecretFile;
 import io.millrace.broker.DataDirectory;
 import io.millrace.broker.HostPort;
+import io.millrace.broker.RetentionTimes;
 import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.Disk;
 import io.millrace.broker.net.NetworkConfig;
@@ -53,13 +54,15 @@ public final class EmbeddedCluster implements AutoCloseable {
    * @param disks the disk of each broker, by id
    * @param electionTimeoutMillis of every Raft group; small values make tests quick
    * @param peerTls files of each broker, by id, for TLS between them; gives null = plain text
+   * @param retention when what topics hold no longer is looked for and deleted
    */
   public record Options(
       int brokers,
       Path directory,
       IntFunction<Disk> disks,
       int electionTimeoutMillis,
-      IntFunction<PeerTlsFiles> peerTls) {
+      IntFunction<PeerTlsFiles> peerTls,
+      RetentionTimes retention) {
 
     public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 600;
 
@@ -72,23 +75,32 @@ public final class EmbeddedCluster implements AutoCloseable {
 
     public static Options of(int brokers) {
       return new Options(
-          brokers, null, id -> new DirectDisk(), DEFAULT_ELECTION_TIMEOUT_MILLIS, id -> null);
+          brokers,
+          null,
+          id -> new DirectDisk(),
+          DEFAULT_ELECTION_TIMEOUT_MILLIS,
+          id -> null,
+          RetentionTimes.DEFAULT);
     }
 
     public Options withDisks(IntFunction<Disk> newDisks) {
-      return new Options(brokers, directory, newDisks, electionTimeoutMillis, peerTls);
+      return new Options(brokers, directory, newDisks, electionTimeoutMillis, peerTls, retention);
     }
 
     public Options withDirectory(Path newDirectory) {
-      return new Options(brokers, newDirectory, disks, electionTimeoutMillis, peerTls);
+      return new Options(brokers, newDirectory, disks, electionTimeoutMillis, peerTls, retention);
     }
 
     public Options withPeerTls(IntFunction<PeerTlsFiles> newPeerTls) {
-      return new Options(brokers, directory, disks, electionTimeoutMillis, newPeerTls);
+      return new Options(brokers, directory, disks, electionTimeoutMillis, newPeerTls, retention);
     }
 
     public Options withElectionTimeoutMillis(int newElectionTimeoutMillis) {
-      return new Options(brokers, directory, disks, newElectionTimeoutMillis, peerTls);
+      return new Options(brokers, directory, disks, newElectionTimeoutMillis, peerTls, retention);
+    }
+
+    public Options withRetention(RetentionTimes newRetention) {
+      return new Options(brokers, directory, disks, electionTimeoutMillis, peerTls, newRetention);
     }
   }
 
@@ -185,6 +197,7 @@ public final class EmbeddedCluster implements AutoCloseable {
                 options.electionTimeoutMillis(),
                 RaftSettings.DEFAULT_CHECKPOINT_BYTES,
                 RaftSettings.DEFAULT_CHECKPOINT_MILLIS),
+            options.retention(),
             true,
             Map.of());
     Broker started = Broker.start(config, options.disks().apply(id), this::fatal);

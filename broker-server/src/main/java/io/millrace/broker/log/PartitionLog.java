@@ -37,6 +37,7 @@ public final class PartitionLog implements AutoCloseable {
   private final LogReader reader = new LogReader();
   private final IndexBuilder builder;
   private final LogCutter cutter;
+  private final LogPrefix prefix;
   private final RecoveryReport recovery;
   private final ReentrantLock writing = new ReentrantLock();
 
@@ -52,6 +53,7 @@ public final class PartitionLog implements AutoCloseable {
     this.writer = new SegmentWriter(core);
     this.builder = new IndexBuilder(core);
     this.cutter = new LogCutter(core, syncer, reader, builder);
+    this.prefix = new LogPrefix(core, syncer, writer, reader, writing);
     writer.resume(recovered.view().active(), recovered.cursor(), recovered.view().epochs());
   }
 
@@ -103,6 +105,11 @@ public final class PartitionLog implements AutoCloseable {
   /** What opening did. */
   public RecoveryReport recovery() {
     return recovery;
+  }
+
+  /** The begin of the log, from which segments leave. */
+  public LogPrefix prefix() {
+    return prefix;
   }
 
   public long firstIndex() {
@@ -186,7 +193,17 @@ public final class PartitionLog implements AutoCloseable {
       throw new IllegalArgumentException(
           "a log cannot go on at index " + nextIndex + ", offset " + nextOffset);
     }
-    changing("reset", () -> cutter.reset(nextIndex, nextOffset, writer));
+    prefix.lock().lock();
+    try {
+      changing(
+          "reset",
+          () -> {
+            prefix.deleteAll();
+            cutter.reset(nextIndex, nextOffset, writer);
+          });
+    } finally {
+      prefix.lock().unlock();
+    }
   }
 
   private interface Change {
@@ -284,10 +301,11 @@ public final class PartitionLog implements AutoCloseable {
     return slice == null ? FetchSlice.empty(offset) : slice;
   }
 
-  /** The first record below {@code endOffset} that is not older than a time; null if none is. */
-  public OffsetAndTimestamp offsetForTimestamp(long timestampMillis, long endOffset)
-      throws IOException {
-    return reading(null, view -> reader.offsetForTimestamp(view, timestampMillis, endOffset));
+  /** The first record between two offsets that is not older than a time; null if none is. */
+  public OffsetAndTimestamp offsetForTimestamp(
+      long timestampMillis, long fromOffset, long endOffset) throws IOException {
+    return reading(
+        null, view -> reader.offsetForTimestamp(view, timestampMillis, fromOffset, endOffset));
   }
 
   /**
@@ -345,10 +363,10 @@ public final class PartitionLog implements AutoCloseable {
     return syncer.isDirty();
   }
 
-  /** Bytes of all segments. */
+  /** Bytes of all segments, also of those that are only waiting to be deleted. */
   public long sizeBytes() {
     LogView view = core.view();
-    long bytes = view.position();
+    long bytes = view.position() + prefix.droppedBytes();
     for (int i = 0; i < view.segments().length - 1; i++) {
       bytes += view.segments()[i].fileBytes();
     }
@@ -364,6 +382,10 @@ public final class PartitionLog implements AutoCloseable {
     return core.failure() != null;
   }
 
+  public boolean isClosed() {
+    return core.isClosed();
+  }
+
   int openFiles() {
     return core.handles().openFiles();
   }
@@ -371,6 +393,7 @@ public final class PartitionLog implements AutoCloseable {
   /** Syncs what is left and closes the files; later reads find nothing, lent slices stay good. */
   @Override
   public void close() throws IOException {
+    prefix.lock().lock();
     writing.lock();
     syncer.lock().lock();
     try {
@@ -380,6 +403,7 @@ public final class PartitionLog implements AutoCloseable {
     } finally {
       syncer.lock().unlock();
       writing.unlock();
+      prefix.lock().unlock();
     }
   }
 

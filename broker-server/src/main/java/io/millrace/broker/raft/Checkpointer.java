@@ -68,6 +68,18 @@ final class Checkpointer {
     }
   }
 
+  /**
+   * Sees to it that there is a checkpoint at or above an index, at most the one applied last.
+   *
+   * @return false if there cannot be one yet, or no more
+   */
+  boolean reach(long index, long appliedIndex, long appliedTerm) {
+    if (store.newestIndex() < index) {
+      write(appliedIndex, appliedTerm);
+    }
+    return !stopped && store.newestIndex() >= index;
+  }
+
   /** No checkpoint may be written any more. */
   void stop() {
     stopped = true;

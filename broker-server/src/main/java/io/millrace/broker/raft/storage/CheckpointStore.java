@@ -29,7 +29,7 @@ import java.util.List;
  * two generations, and the directory fsynced. A crash at any point leaves the newer one in place.
  * The caller makes the log durable up to the checkpoint's index first.
  *
- * <p>Threads: one at a time.
+ * <p>Threads: any.
  */
 public final class CheckpointStore {
 
@@ -46,6 +46,7 @@ public final class CheckpointStore {
   private final Path directory;
   private final List<Checkpoint> valid = new ArrayList<>();
   private final List<Damaged> damaged = new ArrayList<>();
+  private final long[] indexes = new long[NAMES.length];
   private int nextGeneration;
 
   private CheckpointStore(Disk disk, Path directory) {
@@ -66,6 +67,7 @@ public final class CheckpointStore {
       Checkpoint checkpoint = disk.exists(path) ? store.read(path) : null;
       if (checkpoint != null) {
         store.valid.add(checkpoint);
+        store.indexes[generation] = checkpoint.getIndex();
         if (checkpoint.getIndex() > newest) {
           newest = checkpoint.getIndex();
           store.nextGeneration = 1 - generation;
@@ -121,11 +123,39 @@ public final class CheckpointStore {
     return List.copyOf(valid);
   }
 
-  public List<Damaged> damaged() {
+  public synchronized List<Damaged> damaged() {
     return List.copyOf(damaged);
   }
 
-  public void write(Checkpoint checkpoint) throws IOException {
+  /** Index of the newest checkpoint, 0 if there is none. */
+  public synchronized long newestIndex() {
+    return Math.max(indexes[0], indexes[1]);
+  }
+
+  /** Index that both generations reach: with it, a start does well with either of them. */
+  public synchronized long oldestIndex() {
+    return Math.min(indexes[0], indexes[1]);
+  }
+
+  /**
+   * Puts a copy of the newest checkpoint in the place of the older one, so that what the log holds
+   * up to its index is needed by neither.
+   *
+   * @throws IOException also if the newest one cannot be read back
+   */
+  public synchronized void copyNewest() throws IOException {
+    Path newest = directory.resolve(NAMES[1 - nextGeneration]);
+    int knownDamaged = damaged.size();
+    Checkpoint checkpoint = disk.exists(newest) ? read(newest) : null;
+    if (checkpoint == null) {
+      String reason =
+          damaged.size() > knownDamaged ? damaged.get(knownDamaged).reason() : "it is missing";
+      throw new IOException(newest + " cannot be read back: " + reason);
+    }
+    write(checkpoint);
+  }
+
+  public synchronized void write(Checkpoint checkpoint) throws IOException {
     byte[] payload = checkpoint.toByteArray();
     ByteBuffer out = ByteBuffer.allocate(HEADER_BYTES + payload.length);
     out.putInt(MAGIC).putShort(VERSION).putShort((short) 0);
@@ -138,6 +168,7 @@ public final class CheckpointStore {
     }
     disk.rename(temporary, directory.resolve(NAMES[nextGeneration]));
     disk.syncDirectory(directory);
+    indexes[nextGeneration] = checkpoint.getIndex();
     nextGeneration = 1 - nextGeneration;
   }
 
