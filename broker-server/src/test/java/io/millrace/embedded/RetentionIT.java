@@ -166,9 +166,7 @@ class RetentionIT {
     assertThat(readFrom(25)).isEqualTo(15);
 
     assertThat(delete(40)).isEqualTo(40);
-    for (int id : cluster.ids()) {
-      cluster.await("an empty log", WAIT_MILLIS, () -> replica(id).getSegments() == 1);
-    }
+    cluster.ids().forEach(this::awaitEmpty);
     client.close();
     cluster.ids().forEach(cluster::kill);
     startAll();
@@ -258,7 +256,7 @@ class RetentionIT {
     int leader = leader();
     long term = replica(leader).getTerm();
     delete(60);
-    cluster.await("an empty log", WAIT_MILLIS, () -> replica(leader).getSegments() == 1);
+    awaitEmpty(leader);
     cluster.start(away);
     cluster.await(
         "its leader to reach it", WAIT_MILLIS, () -> cluster.broker(leader).knowsPeer(away));
@@ -277,9 +275,7 @@ class RetentionIT {
     for (int round = 0; round < 3; round++) {
       end = produce(5, 1000).offset() + 1;
       delete(end);
-      for (int id : cluster.ids()) {
-        cluster.await("an empty log", WAIT_MILLIS, () -> replica(id).getSegments() == 1);
-      }
+      cluster.ids().forEach(this::awaitEmpty);
       int leader = leader();
       cluster.kill(leader);
       assertThat(produce(1, 10).offset()).isEqualTo(end);
@@ -395,6 +391,14 @@ class RetentionIT {
             () -> replica(id).getFirstIndex() > index);
       }
     }
+  }
+
+  /** One file is left, without a record. */
+  private void awaitEmpty(int broker) {
+    cluster.await(
+        "an empty log on broker " + broker,
+        WAIT_MILLIS,
+        () -> logFiles(broker).size() == 1 && bytesOnDisk(broker) < 3000);
   }
 
   private ReplicaStatus replica(int broker) {
