@@ -15,6 +15,7 @@ import io.millrace.broker.cluster.Reconciler;
 import io.millrace.broker.cluster.ReconcilerThread;
 import io.millrace.broker.cluster.ThreadScheduler;
 import io.millrace.broker.log.Disk;
+import io.millrace.broker.log.DiskSpace;
 import io.millrace.broker.net.NettyServer;
 import io.millrace.broker.net.NetworkCounters;
 import io.millrace.broker.partition.AppendBudget;
@@ -28,6 +29,7 @@ import io.millrace.broker.partition.SliceInspector;
 import io.millrace.broker.raft.JRaftRuntime;
 import io.millrace.broker.raft.RaftContext;
 import io.millrace.broker.raft.Replicas;
+import io.millrace.broker.raft.refill.ReplicaSource;
 import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.FailureDetector;
 import io.millrace.broker.raft.transport.NetworkFaults;
@@ -49,6 +51,7 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
@@ -83,6 +86,8 @@ public final class Broker implements AutoCloseable {
   private static final long HAND_OVER_MILLIS = 5000;
   private static final long DRAIN_MILLIS = 3000;
   private static final long RECOVERY_CHECK_MILLIS = 500;
+  private static final long DISK_CHECK_MILLIS = 1000;
+  private static final long DISK_CHECK_WHEN_LOW_MILLIS = 100;
 
   /** No leader is moved to a broker before it has been up for so long. */
   private static final long SETTLED_AFTER_MILLIS = 10_000;
@@ -92,6 +97,7 @@ public final class Broker implements AutoCloseable {
 
   private static final int WHEEL_SLOTS = 512;
   private static final int READER_THREADS = 4;
+  private static final int COPY_THREADS = 2;
 
   private final BrokerConfig config;
   private final DataDirectory directory;
@@ -104,6 +110,7 @@ public final class Broker implements AutoCloseable {
   private final NettyServer server;
   private final EventLoopGroup peerLoops;
   private final ExecutorService readers;
+  private final ExecutorService copies;
   private final PeerNetwork network;
   private final PeerRequests peerRequests;
   private final Replicas replicas;
@@ -119,6 +126,7 @@ public final class Broker implements AutoCloseable {
   private final BalancerDriver balancer;
   private final FetchCoordinator fetches;
   private final PartitionEnvironment environment;
+  private final DiskSpace diskSpace;
   private final StatusReport status;
   private final RetentionDriver retention;
   private volatile FailureDetector detector;
@@ -164,6 +172,14 @@ public final class Broker implements AutoCloseable {
     this.identity = directory.identity();
     int id = identity.id();
     disk.createDirectory(directory.topics());
+    diskSpace =
+        new DiskSpace(
+            disk,
+            directory.path(),
+            config.diskLowBytes() == 0
+                ? DiskSpace.Limits.forDiskOf(disk.totalBytes(directory.path()))
+                : DiskSpace.Limits.withLow(config.diskLowBytes()));
+    diskSpace.check();
     votes = VotesJournal.open(disk, directory.raft(), id);
     knownPeers = KnownPeers.open(disk, directory.raft());
     timer =
@@ -202,6 +218,7 @@ public final class Broker implements AutoCloseable {
                 network,
                 peerRequests,
                 config.raft(),
+                diskSpace,
                 directory.unsyncedBytesMayBeLost()));
 
     leaders = new LeaderDirectory(id);
@@ -220,7 +237,7 @@ public final class Broker implements AutoCloseable {
     environment =
         new PartitionEnvironment(
             Clock.systemUTC(),
-            new AppendBudget(config.appendInflightBytes()),
+            new AppendBudget(config.appendInflightBytes(), diskSpace),
             new PartitionCounters(),
             what -> LOG.error("cannot happen: {}", what));
     partitions =
@@ -245,6 +262,8 @@ public final class Broker implements AutoCloseable {
     readers =
         Executors.newFixedThreadPool(
             READER_THREADS, new DefaultThreadFactory("readers-" + id, true));
+    copies =
+        Executors.newFixedThreadPool(COPY_THREADS, new DefaultThreadFactory("copies-" + id, true));
     FetchBudget fetchBudget =
         new FetchBudget(config.fetchResponseBytes(), FetchBudget.DEFAULT_MAX_WAITING);
     fetches =
@@ -264,6 +283,7 @@ public final class Broker implements AutoCloseable {
             partitions,
             environment,
             fetchBudget,
+            diskSpace,
             faults,
             () -> otherBrokers().stream().filter(broker -> !isUp(broker)).toList(),
             this::server);
@@ -272,6 +292,7 @@ public final class Broker implements AutoCloseable {
             identity,
             config.network().maxFrameBytes(),
             metadata,
+            diskSpace,
             registrar::isCaughtUp,
             leaders,
             partitions,
@@ -285,6 +306,9 @@ public final class Broker implements AutoCloseable {
             new NetworkFaultsHandler(id, config.faultsAllowed(), faults, network::hasPeer),
             timer,
             readers,
+            new ReplicaSource(disk, replicas::source),
+            replicas::has,
+            copies,
             new DistinctErrors(LOG));
     server =
         new NettyServer(
@@ -345,6 +369,21 @@ public final class Broker implements AutoCloseable {
             VERSION,
             FEATURE_LEVEL));
     scheduler.schedule(RECOVERY_CHECK_MILLIS, this::checkRecovered);
+    scheduler.schedule(DISK_CHECK_MILLIS, this::checkDisk);
+  }
+
+  private void checkDisk() {
+    if (stopped) {
+      return;
+    }
+    try {
+      copies.execute(diskSpace::check);
+    } catch (RejectedExecutionException e) {
+      LOG.debug("no look at the disk, the broker stops", e);
+      return;
+    }
+    boolean near = diskSpace.freeBytes() < 4 * diskSpace.limits().lowBytes();
+    scheduler.schedule(near ? DISK_CHECK_WHEN_LOW_MILLIS : DISK_CHECK_MILLIS, this::checkDisk);
   }
 
   /** FSM thread of the metadata group. */
@@ -374,10 +413,14 @@ public final class Broker implements AutoCloseable {
       return;
     }
     if (registrar.isCaughtUp() && replicas.allSettled() && reconciler.problems().isEmpty()) {
-      directory.markRecovered();
-    } else {
-      scheduler.schedule(RECOVERY_CHECK_MILLIS, this::checkRecovered);
+      try {
+        directory.markRecovered();
+        return;
+      } catch (DataDirectoryException e) {
+        LOG.warn("the end of the recovery cannot be noted yet: {}", e.getMessage());
+      }
     }
+    scheduler.schedule(RECOVERY_CHECK_MILLIS, this::checkRecovered);
   }
 
   private boolean isReachable(int brokerId) {
@@ -524,6 +567,7 @@ public final class Broker implements AutoCloseable {
     server.close();
     peerLoops.shutdownGracefully(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(3000);
     readers.shutdownNow();
+    copies.shutdownNow();
     closeStep("peer requests", peerRequests::close);
     metadata.close();
     scheduler.close();

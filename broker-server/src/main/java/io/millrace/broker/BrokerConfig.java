@@ -49,10 +49,12 @@ public record BrokerConfig(
     long fetchResponseBytes,
     RaftSettings raft,
     RetentionTimes retention,
+    long diskLowBytes,
     boolean faultsAllowed,
     Map<ConfigKey, Effective> effective) {
 
   public static final int MAX_BROKER_ID = 65_535;
+  private static final long MIN_DISK_LOW_BYTES = 1024 * 1024;
   private static final long MIN_DEFAULT_FETCH_BYTES = 64L * 1024 * 1024;
 
   /** A value in use and its origin. */
@@ -115,6 +117,9 @@ public record BrokerConfig(
         fetchResponseBytes,
         network.maxFrameBytes(),
         Long.MAX_VALUE);
+    if (diskLowBytes != 0) {
+      range(ConfigKey.DISK_LOW_BYTES, diskLowBytes, MIN_DISK_LOW_BYTES, Long.MAX_VALUE);
+    }
     clusterBrokers = Collections.unmodifiableSortedMap(new TreeMap<>(clusterBrokers));
     effective =
         effective.isEmpty() ? Map.of() : Collections.unmodifiableMap(new EnumMap<>(effective));
@@ -197,6 +202,7 @@ public record BrokerConfig(
             ConfigKey.FETCH_RESPONSE_BYTES, Math.max(maxHeapBytes / 4, MIN_DEFAULT_FETCH_BYTES)),
         raftSettings(values),
         retentionTimes(values),
+        values.bytes(ConfigKey.DISK_LOW_BYTES, 0),
         values.flag(ConfigKey.FAULTS_ALLOWED, false),
         values.effective());
   }
@@ -239,7 +245,11 @@ public record BrokerConfig(
         values.integer(
             ConfigKey.CHECKPOINT_INTERVAL_MILLIS, (int) RaftSettings.DEFAULT_CHECKPOINT_MILLIS);
     range(ConfigKey.CHECKPOINT_INTERVAL_MILLIS, checkpointMillis, 100, 3_600_000);
-    return new RaftSettings(electionTimeoutMillis, checkpointBytes, checkpointMillis);
+    long refillBytes =
+        values.bytes(
+            ConfigKey.REFILL_BYTES_PER_SECOND, RaftSettings.DEFAULT_REFILL_BYTES_PER_SECOND);
+    range(ConfigKey.REFILL_BYTES_PER_SECOND, refillBytes, 64 * 1024, Long.MAX_VALUE);
+    return new RaftSettings(electionTimeoutMillis, checkpointBytes, checkpointMillis, refillBytes);
   }
 
   private static RetentionTimes retentionTimes(ConfigValues values) {

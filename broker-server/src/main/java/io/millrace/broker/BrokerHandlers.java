@@ -21,6 +21,9 @@ import io.millrace.broker.api.PeerPingHandler;
 import io.millrace.broker.api.PeerProofHandler;
 import io.millrace.broker.api.ProduceHandler;
 import io.millrace.broker.api.RaftHandler;
+import io.millrace.broker.api.ReplicaCheckpointHandler;
+import io.millrace.broker.api.ReplicaFetchHandler;
+import io.millrace.broker.api.ReplicaStateHandler;
 import io.millrace.broker.api.RequestLimits;
 import io.millrace.broker.api.RequestRefusedException;
 import io.millrace.broker.api.TransferLeaderHandler;
@@ -29,8 +32,10 @@ import io.millrace.broker.cluster.LeaderMover;
 import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.cluster.MetadataService;
 import io.millrace.broker.cluster.ProducerIds;
+import io.millrace.broker.log.DiskSpace;
 import io.millrace.broker.partition.FetchCoordinator;
 import io.millrace.broker.partition.PartitionLookup;
+import io.millrace.broker.raft.refill.ReplicaSource;
 import io.millrace.broker.raft.transport.PeerCredentials;
 import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.error.ErrorCode;
@@ -39,16 +44,20 @@ import io.netty.util.Timer;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 
 /**
  * What the handlers of requests need, and the handlers themselves, one per kind.
  *
  * @param readers runs what reads files or takes locks
+ * @param knownGroups groups that have a replica here
+ * @param copies runs what reads whole logs for other brokers
  */
 record BrokerHandlers(
     LocalBroker self,
     int maxFrameBytes,
     MetadataService metadata,
+    DiskSpace diskSpace,
     BooleanSupplier metadataCaughtUp,
     LeaderDirectory leaders,
     PartitionLookup partitions,
@@ -62,6 +71,9 @@ record BrokerHandlers(
     NetworkFaultsHandler faults,
     Timer timer,
     Executor readers,
+    ReplicaSource replicaSource,
+    Predicate<String> knownGroups,
+    Executor copies,
     DistinctErrors errors) {
 
   /** Is told where a broker listens, by the broker itself. */
@@ -79,7 +91,7 @@ record BrokerHandlers(
             new FetchHandler(fetches, partitions),
             new ListOffsetsHandler(partitions, readers, limits, errors),
             new InitProducerIdHandler(new ProducerIds(self.id(), metadata), errors),
-            new CreateTopicHandler(metadata, errors),
+            new CreateTopicHandler(metadata, diskSpace, errors),
             new DeleteTopicHandler(metadata, errors),
             new AlterTopicHandler(metadata, errors),
             new DeleteRecordsHandler(partitions, timer, limits, errors),
@@ -91,7 +103,10 @@ record BrokerHandlers(
             new RaftHandler(peerRequests),
             new MetadataCommandHandler(metadata, errors),
             new LeaderAnnouncementHandler(leaders),
-            new TransferLeaderHandler(self.id(), mover, errors)));
+            new TransferLeaderHandler(self.id(), mover, errors),
+            new ReplicaStateHandler(replicaSource, knownGroups, copies, errors),
+            new ReplicaFetchHandler(replicaSource, copies, errors),
+            new ReplicaCheckpointHandler(replicaSource, copies, errors)));
   }
 
   private PeerAuthenticator authenticator() {

@@ -115,6 +115,17 @@ public enum ConfigKey {
       false,
       "How long files wait to be deleted when all their records are gone; default 60000. Of a topic"
           + " with retention bytes no more than a twentieth of that waits, but for a tenth of a second."),
+  DISK_LOW_BYTES(
+      "disk.low.bytes",
+      false,
+      "Below so much free space on the disk of data.dir no records and no new topics are taken;"
+          + " below a quarter of it only what makes room. Default a tenth of the disk, at most"
+          + " 1 GiB."),
+  REFILL_BYTES_PER_SECOND(
+      "refill.bytes.per.second",
+      false,
+      "What this broker reads, checks and copies per second to complete the logs of replicas that"
+          + " may have lost entries; default 100 MiB."),
   FAULTS_ALLOWED(
       "faults.allowed",
       false,

@@ -2,6 +2,7 @@ package io.millrace.broker;
 
 import io.millrace.broker.cluster.LocalBroker;
 import io.millrace.broker.log.Disk;
+import io.millrace.broker.log.DiskSpace;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -104,6 +105,7 @@ public final class DataDirectory implements AutoCloseable {
       try {
         // Again: it may have been replaced before the lock was ours.
         Id id = readAndCheck(disk, dataDir, brokerId, clusterId);
+        DiskSpace.makeRoomToStart(disk, dataDir);
         RaftDirectory.check(disk, dataDir.resolve(RaftDirectory.NAME));
         boolean neverStarted = !disk.exists(dataDir.resolve(TOPICS));
         LifecycleFile lifecycle = new LifecycleFile(disk, dataDir, neverStarted);

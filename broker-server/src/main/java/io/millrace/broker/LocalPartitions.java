@@ -17,6 +17,7 @@ import io.millrace.broker.partition.PartitionSettings;
 import io.millrace.broker.raft.PeerIds;
 import io.millrace.broker.raft.ReplicaSpec;
 import io.millrace.broker.raft.Replicas;
+import io.millrace.broker.raft.message.StoredHealth;
 import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.ErrorInfo;
@@ -258,6 +259,17 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
     votes.remove(id.groupName());
     started.remove(id.groupName());
     topicNames.remove(id.groupName());
+  }
+
+  @Override
+  public boolean recreateLost(ReplicaId id) throws IOException {
+    if (!votes.knows(id.groupName())) {
+      return false;
+    }
+    votes.saveHealth(
+        id.groupName(), StoredHealth.STORED_NO_VOTE, "its directory was missing or empty");
+    directories.create(id);
+    return true;
   }
 
   @Override

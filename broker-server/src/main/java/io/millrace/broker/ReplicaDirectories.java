@@ -118,7 +118,7 @@ final class ReplicaDirectories {
   }
 
   private void deleteTree(Path path) throws IOException {
-    if (java.nio.file.Files.isDirectory(path)) {
+    if (disk.isDirectory(path)) {
       for (Path child : disk.list(path)) {
         deleteTree(child);
       }

@@ -4,6 +4,7 @@ import com.alipay.sofa.jraft.core.State;
 import io.millrace.broker.api.BrokerStatusHandler;
 import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.cluster.MetadataGroup;
+import io.millrace.broker.log.DiskSpace;
 import io.millrace.broker.log.FsyncPolicy;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.net.NettyServer;
@@ -15,8 +16,11 @@ import io.millrace.broker.raft.Replicas;
 import io.millrace.broker.raft.message.StoredHealth;
 import io.millrace.broker.raft.transport.NetworkFaults;
 import io.millrace.broker.raft.transport.PeerRequests;
+import io.millrace.protocol.message.DiskLevel;
+import io.millrace.protocol.message.DiskStatus;
 import io.millrace.protocol.message.Gauge;
 import io.millrace.protocol.message.PeerFaults;
+import io.millrace.protocol.message.RefillStatus;
 import io.millrace.protocol.message.ReplicaHealth;
 import io.millrace.protocol.message.ReplicaRole;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -38,6 +42,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
   private final LocalPartitions partitions;
   private final PartitionEnvironment environment;
   private final FetchBudget fetchBudget;
+  private final DiskSpace diskSpace;
   private final NetworkFaults faults;
   private final Supplier<List<Integer>> unreachedPeers;
   private final Supplier<NettyServer> server;
@@ -49,6 +54,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
       LocalPartitions partitions,
       PartitionEnvironment environment,
       FetchBudget fetchBudget,
+      DiskSpace diskSpace,
       NetworkFaults faults,
       Supplier<List<Integer>> unreachedPeers,
       Supplier<NettyServer> server) {
@@ -58,6 +64,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
     this.partitions = partitions;
     this.environment = environment;
     this.fetchBudget = fetchBudget;
+    this.diskSpace = diskSpace;
     this.faults = faults;
     this.unreachedPeers = unreachedPeers;
     this.server = server;
@@ -92,6 +99,15 @@ final class StatusReport implements BrokerStatusHandler.Source {
     if (topic != null) {
       status.setTopic(topic);
     }
+    if (view.refill() != null) {
+      status.setRefill(
+          RefillStatus.newBuilder()
+              .setStep(view.refill().step())
+              .setFromBroker(view.refill().fromBroker())
+              .setNextIndex(view.refill().nextIndex())
+              .setTargetIndex(view.refill().targetIndex())
+              .setCopiedBytes(view.refill().copiedBytes()));
+    }
     Replica running = view.running();
     if (running != null) {
       PartitionLog log = running.log();
@@ -106,7 +122,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
           .setLogEnd(log.logEnd())
           .setBytes(log.sizeBytes())
           .setSegments(log.segmentCount())
-          .setRecovery(log.recovery().oneLine());
+          .setRecovery(recovery(log, view));
       Partition partition = partitions.byGroup(view.spec().name());
       if (partition != null) {
         status
@@ -118,10 +134,17 @@ final class StatusReport implements BrokerStatusHandler.Source {
     return status.build();
   }
 
+  private static String recovery(PartitionLog log, Replicas.View view) {
+    String report = log.recovery().oneLine();
+    return view.refilledBecause().isEmpty()
+        ? report
+        : report + "; was refilled: " + view.refilledBecause();
+  }
+
   private static ReplicaHealth health(StoredHealth health) {
     return switch (health) {
       case STORED_NO_LEAD -> ReplicaHealth.HEALTH_NO_LEAD;
-      case STORED_NO_VOTE -> ReplicaHealth.HEALTH_NO_VOTE;
+      case STORED_NO_VOTE, STORED_SUSPECT -> ReplicaHealth.HEALTH_NO_VOTE;
       case STORED_REPLACED -> ReplicaHealth.HEALTH_REPLACED;
       default -> ReplicaHealth.HEALTH_OK;
     };
@@ -162,6 +185,21 @@ final class StatusReport implements BrokerStatusHandler.Source {
     gauges.add(gauge("jvm.heap.bytes", jvm.totalMemory() - jvm.freeMemory(), jvm.maxMemory()));
     environment.counters().snapshot().forEach((name, value) -> gauges.add(gauge(name, value, 0)));
     return gauges;
+  }
+
+  @Override
+  public DiskStatus disk() {
+    return DiskStatus.newBuilder()
+        .setLevel(
+            switch (diskSpace.level()) {
+              case ROOMY -> DiskLevel.DISK_ROOMY;
+              case LOW -> DiskLevel.DISK_LOW;
+              case CRITICAL -> DiskLevel.DISK_CRITICAL;
+            })
+        .setFreeBytes(diskSpace.freeBytes())
+        .setLowBytes(diskSpace.limits().lowBytes())
+        .setCriticalBytes(diskSpace.limits().criticalBytes())
+        .build();
   }
 
   @Override

@@ -42,6 +42,7 @@ import java.util.stream.Stream;
 public final class EmbeddedCluster implements AutoCloseable {
 
   private static final String HOST = "127.0.0.1";
+  private static final long LOW_DISK_BYTES = 16L << 20;
   private static final long HEAP_PER_BROKER = 256L * 1024 * 1024;
   private static final long POLL_MILLIS = 10;
   private static final long START_MILLIS = 30_000;
@@ -180,6 +181,7 @@ public final class EmbeddedCluster implements AutoCloseable {
       throw new IllegalStateException("broker " + id + " runs already");
     }
     HostPort anyPort = new HostPort(HOST, 0);
+    Disk disk = options.disks().apply(id);
     BrokerConfig config =
         new BrokerConfig(
             id,
@@ -196,11 +198,13 @@ public final class EmbeddedCluster implements AutoCloseable {
             new RaftSettings(
                 options.electionTimeoutMillis(),
                 RaftSettings.DEFAULT_CHECKPOINT_BYTES,
-                RaftSettings.DEFAULT_CHECKPOINT_MILLIS),
+                RaftSettings.DEFAULT_CHECKPOINT_MILLIS,
+                RaftSettings.DEFAULT_REFILL_BYTES_PER_SECOND),
             options.retention(),
+            diskLowBytes(disk),
             true,
             Map.of());
-    Broker started = Broker.start(config, options.disks().apply(id), this::fatal);
+    Broker started = Broker.start(config, disk, this::fatal);
     brokers.put(id, started);
     for (Broker broker : brokers.values()) {
       if (broker != started) {
@@ -217,6 +221,11 @@ public final class EmbeddedCluster implements AutoCloseable {
 
   private synchronized void fatal(String reason) {
     fatalErrors.add(reason);
+  }
+
+  /** Less than a server keeps free: a test's files are small, and so may be its disk. */
+  private long diskLowBytes(Disk disk) throws IOException {
+    return Math.min(LOW_DISK_BYTES, Math.max(1 << 20, disk.totalBytes(directory) / 10));
   }
 
   /** What brokers reported as reason why they must not go on. */

@@ -413,6 +413,16 @@ class DataDirectoryTest {
     }
 
     @Override
+    public boolean isDirectory(Path path) {
+      return real.isDirectory(path);
+    }
+
+    @Override
+    public long totalBytes(Path path) throws IOException {
+      return real.totalBytes(path);
+    }
+
+    @Override
     public String bootId() {
       return bootId;
     }

@@ -49,11 +49,14 @@ class FailedFsyncIT {
   }
 
   @Test
-  void withIntervalTheReplicaDoesNotVoteAnyMore() throws Exception {
+  void withIntervalTheReplicaIsRefilledBeforeItVotesAgain() throws Exception {
     try (EmbeddedCluster cluster = failOneFsync(FsyncPolicy.INTERVAL)) {
       ReplicaStatus replica =
-          await(cluster, "that does not vote", r -> r.getHealth() == ReplicaHealth.HEALTH_NO_VOTE);
-      assertThat(replica.getReason()).containsIgnoringCase("fsync");
+          await(
+              cluster,
+              "with everything",
+              r -> r.getHealth() == ReplicaHealth.HEALTH_OK && r.getLogEnd() == 40);
+      assertThat(replica.getRecovery()).contains("was refilled").containsIgnoringCase("fsync");
     }
   }
 
@@ -69,8 +72,11 @@ class FailedFsyncIT {
 
       cluster.start(VICTIM);
       ReplicaStatus replica =
-          await(cluster, "that does not vote", r -> r.getHealth() == ReplicaHealth.HEALTH_NO_VOTE);
-      assertThat(replica.getReason()).containsIgnoringCase("fsync");
+          await(
+              cluster,
+              "that was refilled",
+              r -> r.getHealth() == ReplicaHealth.HEALTH_OK && r.getLogEnd() == 20);
+      assertThat(replica.getRecovery()).contains("was refilled").containsIgnoringCase("fsync");
     }
   }
 

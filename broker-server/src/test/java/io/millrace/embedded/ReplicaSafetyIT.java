@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Replicas whose files lie: an older copy, an empty directory, a new one under an old id. None may
- * vote or acknowledge.
+ * vote or acknowledge before it has what it lost.
  */
 @Timeout(180)
 class ReplicaSafetyIT {
@@ -98,49 +98,65 @@ class ReplicaSafetyIT {
     awaitLeader();
     cluster.start(3);
 
-    ReplicaStatus diverged = awaitHealth(3, ReplicaHealth.HEALTH_NO_VOTE);
-    assertThat(diverged.getReason()).contains("divergence").contains("is committed here in term");
+    // It is completed from the others, and what it had otherwise is kept beside its log.
     long end = produce("goes on", 3).offset();
     assertThat(end).isEqualTo(5 + lives + 30 + 3 - 1);
+    ReplicaStatus refilled = awaitRefilled(3);
+    assertThat(refilled.getRecovery())
+        .contains("was refilled: divergence")
+        .contains("is committed here in term");
+    cluster.await("the others' records", WAIT_MILLIS, () -> replicaOf(3).getLogEnd() == end + 1);
+    try (Stream<Path> files = Files.walk(partitionDirectory(3))) {
+      assertThat(files.filter(file -> file.toString().contains("aside-")).toList()).isNotEmpty();
+    }
+  }
 
-    // It stays down over a restart, and the others go on.
+  /**
+   * Broker 3 is away and has nothing new: with broker 2 it could elect a leader without records.
+   */
+  @Test
+  void aReplicaWithoutItsDirectoryDoesNotVoteUntilItIsCompleted() throws Exception {
+    withoutItsFiles(EmptyBy.DIRECTORY);
+  }
+
+  @Test
+  void aReplicaWithoutItsSegmentsDoesNotVoteUntilItIsCompleted() throws Exception {
+    withoutItsFiles(EmptyBy.SEGMENTS);
+  }
+
+  private enum EmptyBy {
+    DIRECTORY,
+    SEGMENTS
+  }
+
+  private void withoutItsFiles(EmptyBy how) throws Exception {
+    produce("some", 5);
     cluster.stop(3);
-    cluster.start(3);
-    // Its copy of the metadata can be stopped for the same reason; then it knows no partition.
-    ReplicaStatus still = awaitHealth(3, ReplicaHealth.HEALTH_NO_VOTE, replica -> true);
-    assertThat(still.getReason()).contains("divergence");
-    assertThat(cluster.broker(3).replicaStatus())
-        .noneMatch(replica -> isOfTopic(replica) && replica.getHealth() == ReplicaHealth.HEALTH_OK);
-    produce("still goes on", 1);
-  }
-
-  @Test
-  void aStartedReplicaWhoseDirectoryIsGoneIsNotStartedEmpty() throws Exception {
-    produce("some", 5);
-    cluster.stop(2);
-    Path replica = partitionDirectory(2);
-    deleteTree(replica);
-    cluster.start(2);
-
-    ReplicaStatus lost = awaitHealth(2, ReplicaHealth.HEALTH_NO_VOTE);
-    assertThat(lost.getReason()).contains("its directory is now missing").contains("data is lost");
-    assertThat(replica).doesNotExist();
-    produce("goes on with two", 5);
-  }
-
-  @Test
-  void aReplicaThatLostItsSegmentsIsNotStartedEmpty() throws Exception {
-    produce("some", 5);
-    cluster.stop(2);
+    long end = produce("on two", 5).offset() + 1;
+    stopAll(1, 2);
     try (Stream<Path> files = Files.list(partitionDirectory(2))) {
       for (Path file : files.filter(f -> !f.endsWith("replica.id")).toList()) {
         Files.delete(file);
       }
     }
-    cluster.start(2);
-    assertThat(awaitHealth(2, ReplicaHealth.HEALTH_NO_VOTE).getReason())
-        .contains("no segment is left");
-    produce("goes on with two", 5);
+    if (how == EmptyBy.DIRECTORY) {
+      deleteTree(partitionDirectory(2));
+    }
+    startAll(2, 3);
+    ReplicaStatus lost = awaitHealth(2, ReplicaHealth.HEALTH_NO_VOTE);
+    assertThat(lost.getReason())
+        .contains(
+            how == EmptyBy.DIRECTORY ? "directory was missing or empty" : "no segment is left");
+    cluster.await(
+        "refill that waits for broker 1",
+        WAIT_MILLIS,
+        () -> replicaOf(2).getRefill().getStep().contains("broker 1"));
+    assertThat(cluster.leaderOf(TOPIC, 0)).isZero();
+
+    cluster.start(1);
+    awaitRefilled(2);
+    cluster.await("all records", WAIT_MILLIS, () -> replicaOf(2).getLogEnd() == end);
+    produce("goes on", 5);
   }
 
   /** Broker 2 acknowledged; wiped, it must not help to elect a leader without those records. */
@@ -202,6 +218,13 @@ class ReplicaSafetyIT {
 
   private static boolean isOfTopic(ReplicaStatus replica) {
     return replica.getTopic().equals(TOPIC);
+  }
+
+  private ReplicaStatus awaitRefilled(int broker) {
+    return awaitHealth(
+        broker,
+        ReplicaHealth.HEALTH_OK,
+        replica -> isOfTopic(replica) && replica.getRecovery().contains("was refilled"));
   }
 
   private ReplicaStatus awaitHealth(int broker, ReplicaHealth health) {

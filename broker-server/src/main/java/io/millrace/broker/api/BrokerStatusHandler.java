@@ -5,6 +5,7 @@ import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.message.BrokerStatusRequest;
 import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.DiskStatus;
 import io.millrace.protocol.message.Gauge;
 import io.millrace.protocol.message.PeerFaults;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -29,6 +30,9 @@ public final class BrokerStatusHandler implements RequestHandler {
 
     /** Budgets and counters of all packages. */
     List<Gauge> gauges();
+
+    /** Room on the disk of this broker's data. */
+    DiskStatus disk();
 
     /** Brokers that this one is not connected to, or that are silent; ascending. */
     List<Integer> unreachedPeers();
@@ -88,6 +92,7 @@ public final class BrokerStatusHandler implements RequestHandler {
               .addAllGauges(source.gauges())
               .addAllNetworkFaults(source.networkFaults())
               .addAllUnreachedPeers(source.unreachedPeers())
+              .setDisk(source.disk())
               .build();
     } catch (RuntimeException | Error fault) {
       errors.record("broker status", fault);

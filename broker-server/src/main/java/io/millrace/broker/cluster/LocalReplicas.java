@@ -99,6 +99,18 @@ public interface LocalReplicas {
   /** Deletes what was set aside for a replica of a deleted topic; nothing there is fine. */
   void deleteSetAside(ReplicaId id) throws IOException;
 
+  /**
+   * Makes a new directory for a replica whose own is gone, if this broker still knows what it has
+   * voted: then it can be completed from the others and keeps its identity.
+   *
+   * <p>Durability: before the directory exists it is noted that the replica must not vote.
+   *
+   * @return false if that is not so; nothing was changed
+   */
+  default boolean recreateLost(ReplicaId id) throws IOException {
+    return false;
+  }
+
   /** The replica is not started and why; shown in the broker's status until it starts. */
   void markNotStarted(ReplicaId id, String topic, String reason);
 }

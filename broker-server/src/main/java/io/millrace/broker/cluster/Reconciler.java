@@ -31,7 +31,9 @@ import org.slf4j.LoggerFactory;
  *  NEW        missing, empty   create it durably (*)
  *  NEW        present          report it as started (*); the next pass sees STARTED
  *  STARTED    present          start
- *  STARTED    missing, empty   never: its data is lost; shown with the reason
+ *  STARTED    missing, empty   if its vote is known: create it as one that must not vote, to be
+ *                              completed from the others; the next pass starts it (*)
+ *                              otherwise never: its data is lost; shown with the reason (*)
  *  any        foreign          never: shown with the reason
  *  deleted    any              stop, set aside, delete; then report it as removed
  *  unknown    any              stop, set aside and keep (*)
@@ -182,7 +184,7 @@ public final class Reconciler {
           local.start(target.toStart());
           retries.succeeded(id);
           forgetMark(id);
-        } else if (fresh) {
+        } else if (fresh && !local.recreateLost(id)) {
           // Not before: in an old state a topic can still be there that was deleted meanwhile.
           mark(target, lostText(directory));
         }

@@ -75,6 +75,11 @@ public final class DirectDisk implements Disk {
   }
 
   @Override
+  public boolean isDirectory(Path path) {
+    return Files.isDirectory(path);
+  }
+
+  @Override
   public void createDirectory(Path directory) throws IOException {
     Path parent = directory.toAbsolutePath().getParent();
     if (parent != null && !Files.isDirectory(parent)) {
@@ -106,6 +111,11 @@ public final class DirectDisk implements Disk {
   @Override
   public long usableBytes(Path path) throws IOException {
     return Files.getFileStore(path).getUsableSpace();
+  }
+
+  @Override
+  public long totalBytes(Path path) throws IOException {
+    return Files.getFileStore(path).getTotalSpace();
   }
 
   @Override

@@ -21,9 +21,12 @@ public interface Disk {
 
   boolean exists(Path path);
 
+  boolean isDirectory(Path path);
+
   /** Creates the directory if it is not there and makes its name durable in its parent. */
   void createDirectory(Path directory) throws IOException;
 
+  /** A file, or an empty directory. */
   void delete(Path path) throws IOException;
 
   /** Atomic; an existing target is replaced. */
@@ -32,6 +35,9 @@ public interface Disk {
   void syncDirectory(Path directory) throws IOException;
 
   long usableBytes(Path path) throws IOException;
+
+  /** Size of the file system that a path is on. */
+  long totalBytes(Path path) throws IOException;
 
   /** Differs after every start of the machine: what it names has lost its unsynced bytes. */
   String bootId();

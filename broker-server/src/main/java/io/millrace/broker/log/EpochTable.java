@@ -19,6 +19,30 @@ public final class EpochTable {
     this.firstOffsets = firstOffsets;
   }
 
+  /** A table of terms and the indexes where they begin, both ascending, without offsets. */
+  public static EpochTable of(long[] terms, long[] firstIndexes) {
+    return new EpochTable(terms.clone(), firstIndexes.clone(), new long[terms.length]);
+  }
+
+  /**
+   * The last index from {@code first} to {@code last} at which both tables name the same term;
+   * {@code first - 1} if there is none. Two logs that agree there agree on all before it (Raft, Log
+   * Matching).
+   */
+  public long lastAgreement(EpochTable other, long first, long last) {
+    long index = last;
+    while (index >= first && termAt(index) != other.termAt(index)) {
+      index = Math.max(beginOfTermAt(index), other.beginOfTermAt(index)) - 1;
+    }
+    return Math.max(index, first - 1);
+  }
+
+  /** Where the term of an entry begins; 0 before the first. */
+  private long beginOfTermAt(long index) {
+    int i = floor(firstIndexes, index);
+    return i < 0 ? 0 : firstIndexes[i];
+  }
+
   public int size() {
     return terms.length;
   }
@@ -37,7 +61,8 @@ public final class EpochTable {
     return firstOffsets[i];
   }
 
-  long lastTerm() {
+  /** 0 if there is none. */
+  public long lastTerm() {
     return terms.length == 0 ? 0 : terms[terms.length - 1];
   }
 
@@ -90,7 +115,7 @@ public final class EpochTable {
   }
 
   /** Term of the entry at an index; 0 before the first. */
-  long termAt(long index) {
+  public long termAt(long index) {
     int i = floor(firstIndexes, index);
     return i < 0 ? 0 : terms[i];
   }

@@ -49,6 +49,10 @@ final class InFlight {
               + settings.maxPendingEntries()
               + " entries of this partition");
     }
+    String disk = budget.diskRefusal(batchBytes);
+    if (disk != null) {
+      return ErrorCode.DISK_FULL.toInfo(id + ": the disk of its leader is nearly full: " + disk);
+    }
     return budget.tryAcquire(batchBytes)
         ? null
         : throttled(

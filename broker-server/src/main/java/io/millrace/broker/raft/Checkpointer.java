@@ -1,6 +1,7 @@
 package io.millrace.broker.raft;
 
 import com.google.protobuf.ByteString;
+import io.millrace.broker.log.DiskSpace;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.raft.message.Checkpoint;
 import io.millrace.broker.raft.storage.CheckpointStore;
@@ -29,6 +30,7 @@ final class Checkpointer {
   private final CheckpointStore store;
   private final GroupConfigurations configurations;
   private final RaftSettings settings;
+  private final DiskSpace diskSpace;
   private final Supplier<ByteString> image;
   private final LongSupplier clockMillis;
   private final Consumer<Exception> onFailure;
@@ -44,6 +46,7 @@ final class Checkpointer {
       GroupConfigurations configurations,
       RaftSettings settings,
       long restoredIndex,
+      DiskSpace diskSpace,
       Supplier<ByteString> image,
       LongSupplier clockMillis,
       Consumer<Exception> onFailure) {
@@ -52,6 +55,7 @@ final class Checkpointer {
     this.store = store;
     this.configurations = configurations;
     this.settings = settings;
+    this.diskSpace = diskSpace;
     this.image = image;
     this.clockMillis = clockMillis;
     this.onFailure = onFailure;
@@ -75,7 +79,8 @@ final class Checkpointer {
    */
   boolean reach(long index, long appliedIndex, long appliedTerm) {
     if (store.newestIndex() < index) {
-      write(appliedIndex, appliedTerm);
+      // Whatever the disk: this is what makes room.
+      writeNow(appliedIndex, appliedTerm);
     }
     return !stopped && store.newestIndex() >= index;
   }
@@ -91,6 +96,13 @@ final class Checkpointer {
   }
 
   private void write(long index, long term) {
+    if (diskSpace.level() == DiskSpace.Level.CRITICAL) {
+      return; // The next start reads more of the log instead; what is left is for making room.
+    }
+    writeNow(index, term);
+  }
+
+  private void writeNow(long index, long term) {
     // A majority can commit an entry that this replica's own log thread has not written yet; then
     // the next run of entries is soon enough.
     if (stopped || index <= lastIndex || log.lastIndex() < index || log.termAt(index) != term) {

@@ -1,6 +1,7 @@
 package io.millrace.broker.raft;
 
 import io.millrace.broker.log.Disk;
+import io.millrace.broker.log.DiskSpace;
 import io.millrace.broker.raft.storage.VotesJournal;
 import io.millrace.broker.raft.transport.PeerNetwork;
 import io.millrace.broker.raft.transport.PeerRequests;
@@ -18,4 +19,5 @@ public record RaftContext(
     PeerNetwork network,
     PeerRequests requests,
     RaftSettings settings,
+    DiskSpace diskSpace,
     boolean bootChanged) {}

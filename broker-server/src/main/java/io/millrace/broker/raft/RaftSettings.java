@@ -7,12 +7,18 @@ package io.millrace.broker.raft;
  *     an election; a pause of a healthy leader of nearly this length makes it resign
  * @param checkpointBytes a replica writes a checkpoint after so many bytes of log
  * @param checkpointMillis ... or after so long with anything new applied
+ * @param refillBytesPerSecond what all refills of a broker together may copy and check
  */
-public record RaftSettings(int electionTimeoutMillis, long checkpointBytes, long checkpointMillis) {
+public record RaftSettings(
+    int electionTimeoutMillis,
+    long checkpointBytes,
+    long checkpointMillis,
+    long refillBytesPerSecond) {
 
   public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 2000;
   public static final long DEFAULT_CHECKPOINT_BYTES = 64L * 1024 * 1024;
   public static final long DEFAULT_CHECKPOINT_MILLIS = 60_000;
+  public static final long DEFAULT_REFILL_BYTES_PER_SECOND = 100L * 1024 * 1024;
 
   public RaftSettings {
     require(
@@ -22,11 +28,16 @@ public record RaftSettings(int electionTimeoutMillis, long checkpointBytes, long
         "100 to 60000 ms");
     require(checkpointBytes >= 1, "checkpoint bytes", checkpointBytes, "at least 1");
     require(checkpointMillis >= 1, "checkpoint interval", checkpointMillis, "at least 1 ms");
+    require(
+        refillBytesPerSecond >= 1, "refill bytes per second", refillBytesPerSecond, "at least 1");
   }
 
   public static RaftSettings defaults() {
     return new RaftSettings(
-        DEFAULT_ELECTION_TIMEOUT_MILLIS, DEFAULT_CHECKPOINT_BYTES, DEFAULT_CHECKPOINT_MILLIS);
+        DEFAULT_ELECTION_TIMEOUT_MILLIS,
+        DEFAULT_CHECKPOINT_BYTES,
+        DEFAULT_CHECKPOINT_MILLIS,
+        DEFAULT_REFILL_BYTES_PER_SECOND);
   }
 
   private static void require(boolean holds, String what, long value, String limit) {

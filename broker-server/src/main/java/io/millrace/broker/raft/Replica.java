@@ -15,6 +15,7 @@ import io.millrace.broker.log.RecoveryHint;
 import io.millrace.broker.log.SyncMark;
 import io.millrace.broker.raft.message.Checkpoint;
 import io.millrace.broker.raft.message.StoredHealth;
+import io.millrace.broker.raft.refill.ReplicaSource;
 import io.millrace.broker.raft.storage.CheckpointSnapshotStorage;
 import io.millrace.broker.raft.storage.CheckpointStore;
 import io.millrace.broker.raft.storage.GroupConfigurations;
@@ -23,6 +24,7 @@ import io.millrace.broker.raft.storage.SegmentLogStorage;
 import io.millrace.broker.raft.storage.VotesMetaStorage;
 import io.millrace.broker.raft.transport.AppendEntriesGuard;
 import io.millrace.broker.raft.transport.GroupNodeOptions;
+import io.millrace.broker.raft.transport.InstallSnapshotGuard;
 import io.millrace.broker.raft.transport.NodeMessages;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -65,6 +67,7 @@ public final class Replica implements RaftGroup {
   private StateMachineBridge bridge;
   private PrefixRelease release;
   private volatile int leader;
+  private volatile long leadsInTerm;
 
   private Replica(
       RaftContext context,
@@ -87,6 +90,8 @@ public final class Replica implements RaftGroup {
    * @param failedAbove the last life's log failed in this process: nothing above this mark of its
    *     may be kept; null = it did not. The log keeps a note of its own for the next process, but
    *     on a failing disk that note can be missing
+   * @param tailMayBeLost the machine went down, and what the last life of this replica wrote and
+   *     did not sync may be gone
    * @throws ReplicaNotStartedException with the reason; a damaged replica is marked NO_VOTE durably
    *     before this throws
    */
@@ -95,6 +100,7 @@ public final class Replica implements RaftGroup {
       ReplicaSpec spec,
       StateMachineFactory factory,
       SyncMark failedAbove,
+      boolean tailMayBeLost,
       Consumer<Failure> onFailure)
       throws ReplicaNotStartedException {
     GroupState state = context.votes().state(spec.groupId());
@@ -102,6 +108,9 @@ public final class Replica implements RaftGroup {
       throw new ReplicaNotStartedException(state.reason(), false, null);
     }
     boolean startedBefore = context.votes().knows(spec.groupId());
+    if (startedBefore && tailMayBeLost && spec.logConfig().fsync() != FsyncPolicy.ALWAYS) {
+      throw suspect(context, spec, "the machine went down before its log was on disk");
+    }
     CheckpointStore checkpoints;
     PartitionLog log;
     ReplicaLogListener listener = new ReplicaLogListener(context.votes(), spec.groupId(), factory);
@@ -172,8 +181,8 @@ public final class Replica implements RaftGroup {
   private static void refuseIfCutBelowWhatWasAcknowledged(
       RaftContext context, ReplicaSpec spec, PartitionLog log) throws ReplicaNotStartedException {
     if (log.recovery().cutToMark() && spec.logConfig().fsync() != FsyncPolicy.ALWAYS) {
-      throw damaged(
-          context, spec, "an fsync failed, and the log was cut back to " + log.lastIndex(), null);
+      throw suspect(
+          context, spec, "an fsync failed, and the log was cut back to " + log.lastIndex());
     }
   }
 
@@ -235,11 +244,24 @@ public final class Replica implements RaftGroup {
 
   private static ReplicaNotStartedException damaged(
       RaftContext context, ReplicaSpec spec, String reason, Exception cause) {
+    return mustNotVote(context, spec, StoredHealth.STORED_NO_VOTE, reason, cause);
+  }
+
+  /** The log is whole, but its tail may be shorter than what was acknowledged. */
+  private static ReplicaNotStartedException suspect(
+      RaftContext context, ReplicaSpec spec, String reason) {
+    return mustNotVote(context, spec, StoredHealth.STORED_SUSPECT, reason, null);
+  }
+
+  private static ReplicaNotStartedException mustNotVote(
+      RaftContext context, ReplicaSpec spec, StoredHealth health, String reason, Exception cause) {
     LOG.error("{}: {}; the replica does not vote until it is refilled", spec.name(), reason);
     try {
-      context.votes().saveHealth(spec.groupId(), StoredHealth.STORED_NO_VOTE, reason);
+      context.votes().saveHealth(spec.groupId(), health, reason);
     } catch (IOException e) {
-      LOG.error("{}: its health cannot be stored", spec.name(), e);
+      // Nothing is lost: the next start finds the same again.
+      return new ReplicaNotStartedException(
+          reason + "; its health cannot be stored: " + e.getMessage(), true, e);
     }
     return new ReplicaNotStartedException(reason, false, cause);
   }
@@ -258,6 +280,7 @@ public final class Replica implements RaftGroup {
             configurations,
             context.settings(),
             checkpoint == null ? 0 : checkpoint.getIndex(),
+            context.diskSpace(),
             () -> bridge.image(),
             System::currentTimeMillis,
             this::storageFailed);
@@ -294,7 +317,12 @@ public final class Replica implements RaftGroup {
           "JRaft refused to start; MILLRACE_RAFT_LOG_LEVEL=INFO shows its log lines", true, null);
     }
     AppendEntriesGuard guard = new AppendEntriesGuard(new GuardView(), this::diverged);
-    context.requests().add(spec.groupId(), new NodeMessages(spec.self(), node, guard));
+    context
+        .requests()
+        .add(
+            spec.groupId(),
+            new NodeMessages(
+                spec.self(), node, guard, new SnapshotView(), context.diskSpace()::level));
     LOG.info(
         "{}: replica {} started at entry {}, {}",
         spec.name(),
@@ -339,35 +367,54 @@ public final class Replica implements RaftGroup {
     }
   }
 
+  private final class SnapshotView implements InstallSnapshotGuard.Log {
+    @Override
+    public boolean has(long index, long term) {
+      // Only what is committed ever leaves the begin of a log.
+      return index < log.firstIndex() || log.termAt(index) == term;
+    }
+
+    @Override
+    public long currentTerm() {
+      return votes.getTerm();
+    }
+
+    @Override
+    public void tooFarBehind(String reason) {
+      // Whole, but what it lacks the leader no longer sends entry by entry.
+      fail(new Failure(reason, null), StoredHealth.STORED_SUSPECT);
+    }
+  }
+
   // ------------------------------------------------------------------------------------- failure
 
   void storageFailed(Exception cause) {
     String reason =
         cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
     if (cause instanceof LogDamagedException) {
-      fail(new Failure("damaged log: " + reason, cause), true);
+      fail(new Failure("damaged log: " + reason, cause), StoredHealth.STORED_NO_VOTE);
     } else {
-      fail(new Failure(reason, cause), false);
+      fail(new Failure(reason, cause), StoredHealth.STORED_OK);
     }
   }
 
   private void diverged(String reason) {
-    fail(new Failure(reason, null), true);
+    fail(new Failure(reason, null), StoredHealth.STORED_NO_VOTE);
   }
 
   /** Called for every error of the node; storage failures have been reported before it. */
   void nodeFailed(String reason) {
-    fail(new Failure(reason, null), false);
+    fail(new Failure(reason, null), StoredHealth.STORED_OK);
   }
 
-  private void fail(Failure failure, boolean noVote) {
+  private void fail(Failure failure, StoredHealth health) {
     if (!failed.compareAndSet(false, true)) {
       return;
     }
     LOG.error("{}: replica stops: {}", spec.name(), failure.reason(), failure.cause());
-    if (noVote) {
+    if (health != StoredHealth.STORED_OK) {
       try {
-        context.votes().saveHealth(spec.groupId(), StoredHealth.STORED_NO_VOTE, failure.reason());
+        context.votes().saveHealth(spec.groupId(), health, failure.reason());
       } catch (IOException e) {
         LOG.error("{}: its health cannot be stored", spec.name(), e);
       }
@@ -441,6 +488,24 @@ public final class Replica implements RaftGroup {
 
   void leaderIs(int brokerId) {
     leader = brokerId;
+  }
+
+  /** This replica leads in that term and has applied an entry of it; 0 = it does not. */
+  void leadsIn(long newTerm) {
+    leadsInTerm = newTerm;
+  }
+
+  /** What other brokers may copy. Any thread. */
+  ReplicaSource.Source asSource() {
+    long leads = leadsInTerm;
+    return new ReplicaSource.Source(
+        log,
+        true,
+        true,
+        votes.getTerm(),
+        leads,
+        leads == 0 ? log.lastIndex() : node.getLastLogIndex(),
+        this::storageFailed);
   }
 
   @Override

@@ -4,6 +4,9 @@ import io.millrace.broker.log.FsyncPolicy;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.log.SyncMark;
 import io.millrace.broker.raft.message.StoredHealth;
+import io.millrace.broker.raft.refill.RefillProgress;
+import io.millrace.broker.raft.refill.Refills;
+import io.millrace.broker.raft.refill.ReplicaSource;
 import io.millrace.broker.raft.storage.GroupState;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -27,8 +30,8 @@ import org.slf4j.LoggerFactory;
  * The replicas of one broker: starts them, keeps them running, and stops them.
  *
  * <p>A replica that ends by itself is started again after a pause that doubles up to half a minute,
- * unless its files are damaged or its log differs from the leader's: then it stays down with its
- * reason shown, until it is refilled.
+ * unless its log may lack entries that it acknowledged: then it stays down until {@link Refills}
+ * has completed the log from another broker.
  *
  * <p>Owns: a few threads for starting and stopping (both block), and the timer that fdatasyncs logs
  * of policy {@code interval} and stores sync marks.
@@ -52,6 +55,8 @@ public final class Replicas implements AutoCloseable {
     RUNNING,
     /** Ended by itself; will be started again. */
     WAITING,
+    /** Must not vote before its log is complete; will be started again then. */
+    REFILLED,
     /** Will not be started again by itself. */
     NOT_STARTED,
     STOPPED
@@ -70,6 +75,12 @@ public final class Replicas implements AutoCloseable {
     volatile SyncMark storedMark;
     long lastSyncMillis;
 
+    /** Whether it was judged what the last power loss did to it; once per life of this broker. */
+    boolean powerLossJudged;
+
+    /** Why it was refilled since this broker started; empty if it was not. */
+    volatile String refilledBecause = "";
+
     Slot(ReplicaSpec spec, StateMachineFactory factory) {
       this.spec = spec;
       this.factory = factory;
@@ -81,6 +92,7 @@ public final class Replicas implements AutoCloseable {
   private final ScheduledExecutorService lifecycle;
   private final ScheduledExecutorService syncer;
   private final FastElections fastElections;
+  private final Refills refills;
   private final AtomicBoolean intervalSyncs = new AtomicBoolean();
   private volatile boolean closed;
 
@@ -89,6 +101,14 @@ public final class Replicas implements AutoCloseable {
     this.lifecycle = executor("replicas-" + context.brokerId() + "-", THREADS);
     this.fastElections =
         new FastElections(this::allRunning, executor("elections-" + context.brokerId() + "-", 1));
+    this.refills =
+        new Refills(
+            context.brokerId(),
+            context.disk(),
+            context.votes(),
+            context.network(),
+            context.diskSpace(),
+            context.settings().refillBytesPerSecond());
     this.syncer = executor("log-sync-" + context.brokerId() + "-", 1);
     syncer.scheduleWithFixedDelay(
         this::storeMarks, MARK_INTERVAL_MILLIS, MARK_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
@@ -163,7 +183,13 @@ public final class Replicas implements AutoCloseable {
       try {
         slot.replica =
             Replica.start(
-                context, slot.spec, slot.factory, slot.failedAbove, f -> replicaFailed(slot, f));
+                context,
+                slot.spec,
+                slot.factory,
+                slot.failedAbove,
+                context.bootChanged() && !slot.powerLossJudged,
+                f -> replicaFailed(slot, f));
+        slot.powerLossJudged = true;
         slot.state = SlotState.RUNNING;
         if (slot.spec.logConfig().fsync() == FsyncPolicy.INTERVAL) {
           startIntervalSyncs();
@@ -179,7 +205,7 @@ public final class Replicas implements AutoCloseable {
         if (e.retryable()) {
           startLater(slot);
         } else {
-          slot.state = SlotState.NOT_STARTED;
+          refillOrGiveUp(slot);
         }
       } catch (RuntimeException e) {
         slot.reason = String.valueOf(e);
@@ -187,6 +213,38 @@ public final class Replicas implements AutoCloseable {
         startLater(slot);
       }
     }
+  }
+
+  /**
+   * A replica that must not vote gets its log from another broker; nothing else helps any other.
+   */
+  private void refillOrGiveUp(Slot slot) {
+    String group = slot.spec.groupId();
+    if (closed || context.votes().state(group).health() == StoredHealth.STORED_OK) {
+      slot.state = SlotState.NOT_STARTED;
+      return;
+    }
+    slot.state = SlotState.REFILLED;
+    slot.powerLossJudged = true;
+    String reason = context.votes().state(group).reason();
+    refills.begin(
+        slot.spec,
+        new ReplicaLogListener(context.votes(), group, slot.factory),
+        slot.failedAbove,
+        () -> {
+          if (!closed) {
+            lifecycle.execute(() -> startRefilled(slot, reason));
+          }
+        });
+  }
+
+  private void startRefilled(Slot slot, String reason) {
+    synchronized (slot) {
+      slot.refilledBecause = reason;
+      slot.failedAbove = null;
+      slot.pauseMillis = FIRST_PAUSE_MILLIS;
+    }
+    startNow(slot);
   }
 
   private void startLater(Slot slot) {
@@ -225,18 +283,18 @@ public final class Replicas implements AutoCloseable {
       // What a failed fsync covered is unknown and reading it back proves nothing. With "always"
       // nothing above the sync mark was acknowledged, so cutting back to it is safe; with the other
       // policies the cut part may have been.
+      // From memory: what is stored of the mark can be older, and cutting there would lose more.
+      slot.failedAbove = log.syncMark();
       if (slot.spec.logConfig().fsync() == FsyncPolicy.ALWAYS) {
-        // From memory: what is stored of the mark can be older, and cutting there would lose more.
-        slot.failedAbove = log.syncMark();
         saveMark(slot, log.syncMark());
       } else {
-        saveNoVote(group, slot.reason);
+        saveSuspect(group, slot.reason);
       }
     }
     if (context.votes().state(group).health() == StoredHealth.STORED_OK) {
       startLater(slot);
     } else {
-      slot.state = SlotState.NOT_STARTED;
+      refillOrGiveUp(slot);
     }
   }
 
@@ -250,9 +308,9 @@ public final class Replicas implements AutoCloseable {
     }
   }
 
-  private void saveNoVote(String group, String reason) {
+  private void saveSuspect(String group, String reason) {
     try {
-      context.votes().saveHealth(group, StoredHealth.STORED_NO_VOTE, reason);
+      context.votes().saveHealth(group, StoredHealth.STORED_SUSPECT, reason);
     } catch (IOException e) {
       LOG.error("{}: its health cannot be stored", group, e);
     }
@@ -261,6 +319,7 @@ public final class Replicas implements AutoCloseable {
   private void stopNow(Slot slot) {
     synchronized (slot) {
       slot.state = SlotState.STOPPED;
+      refills.stop(slot.spec.name());
       if (slot.replica != null) {
         PartitionLog log = slot.replica.log();
         slot.replica.stop();
@@ -356,6 +415,21 @@ public final class Replicas implements AutoCloseable {
     return slot == null ? null : slot.replica;
   }
 
+  /** The log of a group as other brokers may copy it; null if it is not open. */
+  public ReplicaSource.Source source(String name) {
+    Slot slot = slots.get(name);
+    if (slot == null) {
+      return null;
+    }
+    Replica replica = slot.replica;
+    return replica == null ? refills.source(name) : replica.asSource();
+  }
+
+  /** True if a replica of the group is here, in whatever state. */
+  public boolean has(String name) {
+    return slots.containsKey(name);
+  }
+
   /** True if no replica is starting or waiting to be started again. */
   public boolean allSettled() {
     return slots.values().stream()
@@ -367,8 +441,16 @@ public final class Replicas implements AutoCloseable {
    *
    * @param running null if it does not run
    * @param reason why it does not, empty if it does
+   * @param refill null if it is not refilled now
+   * @param refilledBecause why it was, since this broker started; empty if it was not
    */
-  public record View(ReplicaSpec spec, Replica running, StoredHealth health, String reason) {}
+  public record View(
+      ReplicaSpec spec,
+      Replica running,
+      StoredHealth health,
+      String reason,
+      RefillProgress refill,
+      String refilledBecause) {}
 
   public List<View> views() {
     List<View> views = new ArrayList<>();
@@ -382,11 +464,18 @@ public final class Replicas implements AutoCloseable {
     Replica running = slot.replica;
     GroupState stored = context.votes().state(slot.spec.groupId());
     if (stored.health() != StoredHealth.STORED_OK) {
-      return new View(slot.spec, running, stored.health(), stored.reason());
+      return new View(
+          slot.spec,
+          running,
+          stored.health(),
+          stored.reason(),
+          refills.progress(slot.spec.name()),
+          slot.refilledBecause);
     }
     StoredHealth health =
         slot.factory == null ? StoredHealth.STORED_NO_VOTE : StoredHealth.STORED_OK;
-    return new View(slot.spec, running, health, running == null ? slot.reason : "");
+    return new View(
+        slot.spec, running, health, running == null ? slot.reason : "", null, slot.refilledBecause);
   }
 
   /** Stops all replicas, several at once; returns when their logs are closed. */
@@ -400,6 +489,7 @@ public final class Replicas implements AutoCloseable {
       stops.add(CompletableFuture.runAsync(() -> stopNow(slot), lifecycle));
     }
     stops.forEach(CompletableFuture::join);
+    refills.close();
     lifecycle.shutdown();
   }
 

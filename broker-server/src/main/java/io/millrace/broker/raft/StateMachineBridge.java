@@ -112,6 +112,7 @@ final class StateMachineBridge extends StateMachineAdapter {
   @Override
   public void onLeaderStart(long term) {
     replica.leaderIs(PeerIds.brokerOf(replica.self()));
+    replica.leadsIn(term);
     stateMachine.leaderStarted(term);
   }
 
@@ -119,6 +120,7 @@ final class StateMachineBridge extends StateMachineAdapter {
   public void onLeaderStop(Status status) {
     boolean transfer = status.getRaftError() == RaftError.ETRANSFERLEADERSHIP;
     replica.leaderIs(0);
+    replica.leadsIn(0);
     stateMachine.leaderStopped(transfer);
   }
 

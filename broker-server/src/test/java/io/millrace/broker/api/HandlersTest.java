@@ -19,6 +19,8 @@ import io.millrace.broker.cluster.message.ProducerIdBlock;
 import io.millrace.broker.cluster.message.RegisterBroker;
 import io.millrace.broker.cluster.message.ReplicasRemoved;
 import io.millrace.broker.cluster.message.ReplicasStarted;
+import io.millrace.broker.log.DiskSpace;
+import io.millrace.broker.log.SimulatedDisk;
 import io.millrace.broker.raft.transport.PeerRequests;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
@@ -32,6 +34,7 @@ import io.millrace.protocol.message.CreateTopicRequest;
 import io.millrace.protocol.message.CreateTopicResponse;
 import io.millrace.protocol.message.DeleteTopicRequest;
 import io.millrace.protocol.message.DeleteTopicResponse;
+import io.millrace.protocol.message.DiskStatus;
 import io.millrace.protocol.message.Gauge;
 import io.millrace.protocol.message.InitProducerIdRequest;
 import io.millrace.protocol.message.InitProducerIdResponse;
@@ -53,6 +56,7 @@ import io.millrace.protocol.message.TransferLeaderResponse;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -65,6 +69,9 @@ import org.slf4j.LoggerFactory;
 
 @Timeout(30)
 class HandlersTest {
+
+  private static final DiskSpace DISK_SPACE =
+      new DiskSpace(new SimulatedDisk(1), Path.of("/data"), DiskSpace.Limits.withLow(1000));
 
   private static final UUID TOPIC = new UUID(5, 6);
   private static final LocalBroker SELF = new LocalBroker("shop", 1, new UUID(1, 2));
@@ -120,7 +127,7 @@ class HandlersTest {
   @Test
   void createAndDeleteAnswerWhenTheClusterHas() {
     handle(
-        new CreateTopicHandler(metadata, errors),
+        new CreateTopicHandler(metadata, DISK_SPACE, errors),
         CreateTopicRequest.newBuilder().setName("orders").build());
     assertThat(responder.isAnswered()).isFalse();
     CreateTopicResponse created = CreateTopicResponse.newBuilder().build();
@@ -140,7 +147,9 @@ class HandlersTest {
   void aFutureThatFailsIsAnErrorOfItsClass() {
     metadata.created.completeExceptionally(
         new MillraceException(ErrorCode.NO_METADATA_LEADER, "nobody leads"));
-    handle(new CreateTopicHandler(metadata, errors), CreateTopicRequest.getDefaultInstance());
+    handle(
+        new CreateTopicHandler(metadata, DISK_SPACE, errors),
+        CreateTopicRequest.getDefaultInstance());
     assertThat(responder.error).isEqualTo(ErrorCode.NO_METADATA_LEADER);
     assertThat(responder.text).isEqualTo("nobody leads");
     assertThat(errors.total()).isZero();
@@ -355,6 +364,11 @@ class HandlersTest {
       }
 
       @Override
+      public DiskStatus disk() {
+        return DiskStatus.newBuilder().setFreeBytes(77).build();
+      }
+
+      @Override
       public List<Integer> unreachedPeers() {
         return List.of(2, 5);
       }
@@ -373,6 +387,7 @@ class HandlersTest {
         BrokerStatusRequest.getDefaultInstance());
     BrokerStatusResponse status = (BrokerStatusResponse) responder.header;
     assertThat(status.getClusterId()).isEqualTo("shop");
+    assertThat(status.getDisk().getFreeBytes()).isEqualTo(77);
     assertThat(status.getBrokerId()).isEqualTo(1);
     assertThat(status.getIncarnation()).isEqualTo(new UUID(1, 2).toString());
     assertThat(status.getVersion()).isEqualTo("v");

@@ -386,6 +386,11 @@ public final class SimulatedDisk implements Disk {
   }
 
   @Override
+  public synchronized boolean isDirectory(Path path) {
+    return directories.contains(path);
+  }
+
+  @Override
   public synchronized void createDirectory(Path directory) throws IOException {
     operation();
     for (Path each = directory; each != null; each = each.getParent()) {
@@ -396,6 +401,10 @@ public final class SimulatedDisk implements Disk {
   @Override
   public synchronized void delete(Path path) throws IOException {
     operation();
+    if (directories.contains(path) && list(path).isEmpty()) {
+      directories.remove(path);
+      return;
+    }
     if (names.remove(path) == null) {
       throw new NoSuchFileException(path.toString());
     }
@@ -405,12 +414,34 @@ public final class SimulatedDisk implements Disk {
   @Override
   public synchronized void rename(Path from, Path to) throws IOException {
     operation();
+    if (directories.contains(from)) {
+      renameDirectory(from, to);
+      return;
+    }
     Node node = names.remove(from);
     if (node == null) {
       throw new NoSuchFileException(from.toString());
     }
     names.put(to, node);
     unsyncedNames.add(new NameOperation(Kind.RENAME, from, to, node));
+  }
+
+  /** Durable at once, with all that is in it. */
+  private void renameDirectory(Path from, Path to) {
+    for (Path each : List.copyOf(directories)) {
+      if (each.startsWith(from)) {
+        directories.remove(each);
+        directories.add(to.resolve(from.relativize(each).toString()));
+      }
+    }
+    for (Map<Path, Node> all : List.of(names, durableNames)) {
+      for (Path each : List.copyOf(all.keySet())) {
+        if (each.startsWith(from)) {
+          all.put(to.resolve(from.relativize(each)), all.remove(each));
+        }
+      }
+    }
+    unsyncedNames.removeIf(each -> each.path.startsWith(from));
   }
 
   @Override
@@ -440,6 +471,11 @@ public final class SimulatedDisk implements Disk {
   @Override
   public synchronized long usableBytes(Path path) {
     return capacity == Long.MAX_VALUE ? capacity : Math.max(0, capacity - usedBytes());
+  }
+
+  @Override
+  public synchronized long totalBytes(Path path) {
+    return capacity;
   }
 
   @Override

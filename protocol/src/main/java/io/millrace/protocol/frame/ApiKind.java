@@ -38,6 +38,12 @@ import io.millrace.protocol.message.ProduceRequest;
 import io.millrace.protocol.message.ProduceResponse;
 import io.millrace.protocol.message.RaftHeader;
 import io.millrace.protocol.message.RaftResponseHeader;
+import io.millrace.protocol.message.ReplicaCheckpointRequest;
+import io.millrace.protocol.message.ReplicaCheckpointResponse;
+import io.millrace.protocol.message.ReplicaFetchRequest;
+import io.millrace.protocol.message.ReplicaFetchResponse;
+import io.millrace.protocol.message.ReplicaStateRequest;
+import io.millrace.protocol.message.ReplicaStateResponse;
 import io.millrace.protocol.message.TransferLeaderRequest;
 import io.millrace.protocol.message.TransferLeaderResponse;
 
@@ -65,6 +71,9 @@ public enum ApiKind {
   LEADER_ANNOUNCEMENT(103, LeaderAnnouncement.parser(), LeaderAnnouncementResponse.parser()),
   TRANSFER_LEADER(104, TransferLeaderRequest.parser(), TransferLeaderResponse.parser()),
   PEER_PING(105, PeerPingRequest.parser(), PeerPingResponse.parser()),
+  REPLICA_STATE(106, ReplicaStateRequest.parser(), ReplicaStateResponse.parser()),
+  REPLICA_FETCH(107, ReplicaFetchRequest.parser(), ReplicaFetchResponse.parser()),
+  REPLICA_CHECKPOINT(108, ReplicaCheckpointRequest.parser(), ReplicaCheckpointResponse.parser()),
   PEER_PROOF(110, PeerProofRequest.parser(), PeerProofResponse.parser());
 
   private static final ApiKind[] BY_CODE = new ApiKind[128];

@@ -2,6 +2,7 @@ package io.millrace.tools.local;
 
 import io.millrace.client.Admin;
 import io.millrace.protocol.message.BrokerStatusResponse;
+import io.millrace.protocol.message.DiskStatus;
 import io.millrace.protocol.message.MetadataResponse;
 import io.millrace.tools.local.ClusterView.BrokerReport;
 import io.millrace.tools.local.ClusterView.Group;
@@ -125,7 +126,7 @@ final class ClusterSurvey {
         };
     String note =
         switch (state) {
-          case RUNNING -> trouble;
+          case RUNNING -> trouble == null && answer != null ? diskTrouble(answer) : trouble;
           case PAUSED -> "resume it with: millrace cluster resume " + member.id();
           case GONE -> "start it with: millrace cluster start " + member.id();
         };
@@ -137,5 +138,17 @@ final class ClusterSurvey {
         broker.uptime().map(Duration::toMillis).orElse(null),
         answer,
         note);
+  }
+
+  /** Null while there is room. */
+  private static String diskTrouble(BrokerStatusResponse answer) {
+    DiskStatus disk = answer.getDisk();
+    return switch (disk.getLevel()) {
+      case DISK_LOW ->
+          "disk low, " + disk.getFreeBytes() + " bytes free: takes no records and no new topics";
+      case DISK_CRITICAL ->
+          "disk full, " + disk.getFreeBytes() + " bytes free: takes only what makes room";
+      default -> null;
+    };
   }
 }

@@ -3,6 +3,7 @@ package io.millrace.tools.local;
 import io.millrace.protocol.message.BrokerStatusResponse;
 import io.millrace.protocol.message.FlowFaults;
 import io.millrace.protocol.message.PeerFaults;
+import io.millrace.protocol.message.RefillStatus;
 import io.millrace.protocol.message.ReplicaHealth;
 import io.millrace.protocol.message.ReplicaRole;
 import io.millrace.protocol.message.ReplicaStatus;
@@ -358,7 +359,8 @@ final class ClusterView {
                 + holder
                 + " "
                 + status.getHealth().name().replace("HEALTH_", "")
-                + (status.getReason().isEmpty() ? "" : " (" + status.getReason() + ")"));
+                + (status.getReason().isEmpty() ? "" : " (" + status.getReason() + ")")
+                + refill(status));
       } else if (status.getRole() == ReplicaRole.ROLE_ERROR) {
         problems.add(
             "broker "
@@ -370,6 +372,27 @@ final class ClusterView {
       }
     }
     return problems;
+  }
+
+  private static String refill(ReplicaStatus status) {
+    if (!status.hasRefill()) {
+      return "";
+    }
+    RefillStatus refill = status.getRefill();
+    if (refill.getFromBroker() == 0 || refill.getTargetIndex() == 0) {
+      return ", refill: " + refill.getStep();
+    }
+    return ", refill: "
+        + refill.getStep()
+        + " from broker "
+        + refill.getFromBroker()
+        + ", entry "
+        + refill.getNextIndex()
+        + " of "
+        + refill.getTargetIndex()
+        + ", "
+        + refill.getCopiedBytes()
+        + " bytes";
   }
 
   /**

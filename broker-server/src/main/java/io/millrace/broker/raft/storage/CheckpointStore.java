@@ -38,6 +38,7 @@ public final class CheckpointStore {
   private static final int HEADER_BYTES = 16;
   private static final String[] NAMES = {"checkpoint.0", "checkpoint.1"};
   private static final String TEMPORARY = "checkpoint.tmp";
+  private static final String ASIDE = ".aside";
 
   /** A generation that exists and cannot be used, with the reason. */
   public record Damaged(Path file, String reason) {}
@@ -153,6 +154,24 @@ public final class CheckpointStore {
       throw new IOException(newest + " cannot be read back: " + reason);
     }
     write(checkpoint);
+  }
+
+  /**
+   * Moves the checkpoints above an index out of the way, durably: the log that they speak of is
+   * about to be cut. A damaged one goes too, since nobody knows what it speaks of.
+   */
+  public synchronized void setAsideAbove(long index) throws IOException {
+    for (int generation = 0; generation < NAMES.length; generation++) {
+      Path path = directory.resolve(NAMES[generation]);
+      Checkpoint checkpoint = disk.exists(path) ? read(path) : null;
+      if (disk.exists(path) && (checkpoint == null || checkpoint.getIndex() > index)) {
+        disk.rename(path, directory.resolve(NAMES[generation] + ASIDE));
+        disk.syncDirectory(directory);
+        valid.remove(checkpoint);
+        indexes[generation] = 0;
+      }
+    }
+    nextGeneration = indexes[0] <= indexes[1] ? 0 : 1;
   }
 
   public synchronized void write(Checkpoint checkpoint) throws IOException {

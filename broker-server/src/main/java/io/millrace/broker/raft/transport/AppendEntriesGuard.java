@@ -90,6 +90,22 @@ public final class AppendEntriesGuard {
         + term;
   }
 
+  /** True if one of the entries is a batch of records; checked requests only. */
+  static boolean hasRecords(AppendEntriesRequest request) {
+    if (!request.hasData()) {
+      return false;
+    }
+    ByteBuffer data = request.getData().asReadOnlyByteBuffer();
+    int at = 0;
+    for (EntryMeta meta : request.getEntriesList()) {
+      if (meta.getType() == EntryType.ENTRY_TYPE_DATA && !BatchHeader.isControl(data, at)) {
+        return true;
+      }
+      at += (int) meta.getDataLen();
+    }
+    return false;
+  }
+
   private static String damage(AppendEntriesRequest request) {
     if (!request.hasData()) {
       return null;

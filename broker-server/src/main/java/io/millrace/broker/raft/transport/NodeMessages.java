@@ -9,12 +9,15 @@ import com.alipay.sofa.jraft.rpc.RpcRequestClosure;
 import com.alipay.sofa.jraft.rpc.RpcRequests.AppendEntriesRequest;
 import com.alipay.sofa.jraft.rpc.RpcRequests.AppendEntriesResponse;
 import com.alipay.sofa.jraft.rpc.RpcRequests.ErrorResponse;
+import com.alipay.sofa.jraft.rpc.RpcRequests.InstallSnapshotRequest;
 import com.alipay.sofa.jraft.rpc.RpcRequests.RequestVoteRequest;
 import com.alipay.sofa.jraft.rpc.RpcRequests.TimeoutNowRequest;
 import com.alipay.sofa.jraft.rpc.RpcRequests.TimeoutNowResponse;
 import com.google.protobuf.Message;
+import io.millrace.broker.log.DiskSpace;
 import io.millrace.broker.raft.PeerIds;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 
 /**
  * The checks that stand between the network and one JRaft node, which believes what a message says.
@@ -29,11 +32,20 @@ public final class NodeMessages implements RaftMessageHandler {
   private final PeerId self;
   private final RaftServerService node;
   private final AppendEntriesGuard guard;
+  private final InstallSnapshotGuard snapshots;
+  private final Supplier<DiskSpace.Level> diskLevel;
 
-  public NodeMessages(PeerId self, RaftServerService node, AppendEntriesGuard guard) {
+  public NodeMessages(
+      PeerId self,
+      RaftServerService node,
+      AppendEntriesGuard guard,
+      InstallSnapshotGuard.Log log,
+      Supplier<DiskSpace.Level> diskLevel) {
     this.self = self;
     this.node = node;
     this.guard = guard;
+    this.diskLevel = diskLevel;
+    this.snapshots = new InstallSnapshotGuard(log);
   }
 
   @Override
@@ -57,6 +69,10 @@ public final class NodeMessages implements RaftMessageHandler {
           responder.accept(response);
         }
       }
+    } else if (request instanceof InstallSnapshotRequest install) {
+      if (accepts(sender, install.getServerId(), install.getPeerId(), responder)) {
+        responder.accept(snapshots.answer(install));
+      }
     } else {
       throw new IllegalArgumentException("no handler for " + request.getClass());
     }
@@ -66,6 +82,11 @@ public final class NodeMessages implements RaftMessageHandler {
     String refusal = guard.refusal(request);
     if (refusal != null) {
       responder.accept(error(RaftError.EINVAL, refusal));
+      return;
+    }
+    if (diskLevel.get() == DiskSpace.Level.CRITICAL && AppendEntriesGuard.hasRecords(request)) {
+      // The leader tries again; appending until the disk is full would end the replica.
+      responder.accept(error(RaftError.EBUSY, "the disk of " + self + " is full"));
       return;
     }
     RpcRequestClosure done = closure(responder, AppendEntriesResponse.getDefaultInstance());
