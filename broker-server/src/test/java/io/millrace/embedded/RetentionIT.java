@@ -266,6 +266,30 @@ class RetentionIT {
     assertThat(replica(leader).getRole()).isEqualTo(ReplicaRole.ROLE_LEADER);
     assertThat(replica(leader).getTerm()).isEqualTo(term);
     assertThat(replica(leader).getHealth()).isEqualTo(ReplicaHealth.HEALTH_OK);
+    awaitInStep(away, 90);
+    assertThat(replica(away).getLogStart()).isEqualTo(60);
+  }
+
+  @Test
+  void aFollowerIsRefilledFromALogThatHoldsNothing() throws Exception {
+    create(TopicSpec.of(TOPIC, 1, 3).withSegmentBytes(64 << 10));
+    produce(20, 10_000);
+    int away = follower();
+    cluster.stop(away);
+    produce(20, 10_000);
+    delete(40);
+    int leader = leader();
+    awaitEmpty(leader);
+
+    cluster.start(away);
+    awaitInStep(away, 40);
+    assertThat(replica(away).getLogStart()).isEqualTo(40);
+    // It stands in for the one that goes now.
+    cluster.kill(leader);
+    assertThat(produce(1, 100).offset()).isEqualTo(40);
+    assertThat(earliest()).isEqualTo(40);
+    cluster.start(leader);
+    awaitInStep(leader, 41);
   }
 
   @Test
@@ -391,6 +415,15 @@ class RetentionIT {
             () -> replica(id).getFirstIndex() > index);
       }
     }
+  }
+
+  private void awaitInStep(int broker, long end) {
+    cluster.await(
+        "broker " + broker + " to be in step",
+        WAIT_MILLIS,
+        () ->
+            replica(broker).getHealth() == ReplicaHealth.HEALTH_OK
+                && replica(broker).getCommittedEnd() == end);
   }
 
   /** One file is left, without a record. */

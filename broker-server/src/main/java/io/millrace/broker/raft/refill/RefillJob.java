@@ -235,13 +235,18 @@ final class RefillJob {
     return true;
   }
 
-  private RefillPlan.Own own() {
+  private RefillPlan.Own own() throws IOException {
+    Checkpoint newest =
+        CheckpointStore.open(disk, spec.directory()).checkpoints().stream()
+            .filter(each -> ReplicaSource.fits(each, log))
+            .findFirst()
+            .orElse(null);
     return new RefillPlan.Own(
         PeerIds.brokerOf(spec.self()),
         votes.state(spec.groupId()).health() == StoredHealth.STORED_SUSPECT,
         log.firstIndex(),
         log.lastIndex(),
-        log.epochs().lastTerm(),
+        ReplicaSource.lastTerm(log, newest),
         log.epochs());
   }
 
@@ -386,7 +391,7 @@ final class RefillJob {
       return;
     }
     copyTo(source, checkpoint.getIndex());
-    if (log.termAt(checkpoint.getIndex()) != checkpoint.getTerm()) {
+    if (!ReplicaSource.fits(checkpoint, log)) {
       throw new SourceChangedException(
           "the checkpoint of broker "
               + source.broker()
@@ -407,7 +412,7 @@ final class RefillJob {
   private long finish() throws IOException {
     log.sync();
     SyncMark mark = log.syncMark();
-    long lastTerm = log.epochs().lastTerm();
+    long lastTerm = own().lastTerm();
     long lastIndex = log.lastIndex();
     closeLog();
     GroupState state = votes.state(spec.groupId());

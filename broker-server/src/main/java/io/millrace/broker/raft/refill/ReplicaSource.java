@@ -88,13 +88,13 @@ public final class ReplicaSource {
             .setLeads(source.leadsInTerm() != 0 && source.leadsInTerm() == source.term())
             .setFirstIndex(log.firstIndex())
             .setFirstOffset(log.logStart())
-            .setLastIndex(lastIndex)
-            .setLastTerm(terms.lastTerm());
+            .setLastIndex(lastIndex);
     for (int i = 0; i < terms.size(); i++) {
       state.addTerms(
           TermStart.newBuilder().setTerm(terms.term(i)).setFirstIndex(terms.firstIndex(i)));
     }
     Checkpoint checkpoint = newestCheckpoint(log);
+    state.setLastTerm(lastTerm(log, checkpoint));
     return state.setCheckpointIndex(checkpoint == null ? 0 : checkpoint.getIndex()).build();
   }
 
@@ -153,10 +153,28 @@ public final class ReplicaSource {
 
   private Checkpoint newestCheckpoint(PartitionLog log) throws IOException {
     for (Checkpoint each : CheckpointStore.open(disk, log.directory()).checkpoints()) {
-      if (log.termAt(each.getIndex()) == each.getTerm()) {
+      if (fits(each, log)) {
         return each;
       }
     }
     return null;
+  }
+
+  /** Its entry is in the log, or was the last one that left the begin of it. */
+  static boolean fits(Checkpoint checkpoint, PartitionLog log) {
+    return checkpoint.getIndex() == log.firstIndex() - 1
+        || log.termAt(checkpoint.getIndex()) == checkpoint.getTerm();
+  }
+
+  /**
+   * Of the last entry, also when it has left the log as the last one of all.
+   *
+   * @param newest that fits the log, null = none
+   */
+  static long lastTerm(PartitionLog log, Checkpoint newest) {
+    long last = log.termAt(log.lastIndex());
+    return last == 0 && newest != null && newest.getIndex() == log.lastIndex()
+        ? newest.getTerm()
+        : last;
   }
 }
