@@ -237,7 +237,7 @@ class CommandsIT {
             cluster.fail("topic", "delete-records", "kept", "--partition", "0", "--before", "5000"))
         .contains("OFFSET_OUT_OF_RANGE")
         .contains("5000");
-    assertThat(cluster.fail("topic", "delete-records", "keep", "--all"))
+    assertThat(cluster.fail("topic", "delete-records", "kep", "--all"))
         .contains("did you mean kept");
     cluster.succeed("topic", "delete", "kept");
   }
