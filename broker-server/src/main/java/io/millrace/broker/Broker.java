@@ -93,7 +93,7 @@ public final class Broker implements AutoCloseable {
   private static final long SETTLED_AFTER_MILLIS = 10_000;
 
   /** What waits on the wheel are deadlines; a late end of a long poll costs nobody. */
-  private static final int WHEEL_TICK_MILLIS = 50;
+  private static final int WHEEL_TICK_MILLIS = 100;
 
   private static final int WHEEL_SLOTS = 512;
   private static final int READER_THREADS = 4;
@@ -298,6 +298,7 @@ public final class Broker implements AutoCloseable {
             partitions,
             fetches,
             peerRequests,
+            network::pinged,
             transfers::move,
             credentials,
             knownPeers,
@@ -480,7 +481,7 @@ public final class Broker implements AutoCloseable {
 
   /** State of every replica of this broker. Takes locks of their nodes. */
   public List<ReplicaStatus> replicaStatus() {
-    return status.replicas();
+    return status.replicas("");
   }
 
   /** Broker id of the metadata leader that this broker knows, 0 = none. */

@@ -27,9 +27,13 @@ final class CheckedTextFile {
 
   static final String TEMPORARY_SUFFIX = ".tmp";
 
+  /** The version of every file of this kind so far. */
+  static final int FIRST_FORMAT = 1;
+
   private static final String FORMAT = "format=";
   private static final String CRC = "crc32c=";
   private static final int MAX_BYTES = 64 * 1024;
+  private static final int MAX_FIRST_LINE_BYTES = 64;
 
   private final Disk disk;
   private final Path path;
@@ -60,20 +64,20 @@ final class CheckedTextFile {
     disk.syncDirectory(path.toAbsolutePath().getParent());
   }
 
+  /** Refuses a file of a newer version, and judges nothing else. */
+  void refuseNewer() throws IOException {
+    try (DiskFile file = disk.open(path, false)) {
+      ByteBuffer start = ByteBuffer.allocate((int) Math.min(file.size(), MAX_FIRST_LINE_BYTES));
+      file.readFully(start, 0); // A file that became shorter has no first line.
+      refuseNewer(firstLine(StandardCharsets.UTF_8.decode(start.flip()).toString()));
+    }
+  }
+
   Map<String, String> read() throws IOException {
     String text = text();
-    int firstEnd = text.indexOf('\n');
-    String first = firstEnd < 0 ? text : text.substring(0, firstEnd);
+    String first = firstLine(text);
     // Before the CRC: a newer version may check its files in another way.
-    if (first.startsWith(FORMAT) && isNewer(first.substring(FORMAT.length()))) {
-      throw new DataDirectoryException(
-          path
-              + " has format "
-              + first.substring(FORMAT.length())
-              + ", written by a newer version; this one knows up to "
-              + format
-              + ". Nothing was changed; start that version instead");
-    }
+    refuseNewer(first);
     int crcStart = text.lastIndexOf("\n" + CRC) + 1;
     if (!first.equals(FORMAT + format) || crcStart == 0) {
       throw damaged("it does not begin with " + FORMAT + format + " and end with " + CRC);
@@ -92,6 +96,23 @@ final class CheckedTextFile {
               values.put(line.substring(0, Math.max(equals, 0)), line.substring(equals + 1));
             });
     return values;
+  }
+
+  private static String firstLine(String text) {
+    int end = text.indexOf('\n');
+    return end < 0 ? text : text.substring(0, end);
+  }
+
+  private void refuseNewer(String first) {
+    if (first.startsWith(FORMAT) && isNewer(first.substring(FORMAT.length()))) {
+      throw new DataDirectoryException(
+          path
+              + " has format "
+              + first.substring(FORMAT.length())
+              + ", written by a newer version; this one knows up to "
+              + format
+              + ". Nothing was changed; start that version instead");
+    }
   }
 
   private String text() throws IOException {

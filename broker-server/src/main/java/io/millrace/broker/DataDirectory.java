@@ -31,7 +31,7 @@ public final class DataDirectory implements AutoCloseable {
 
   static final String ID_FILE = "broker.id";
   private static final int FORMAT = 1;
-  private static final String TOPICS = "topics";
+  static final String TOPICS = "topics";
 
   /** What an interrupted format, or a refused start, leaves: no data. */
   private static final Set<String> NO_DATA =
@@ -93,6 +93,12 @@ public final class DataDirectory implements AutoCloseable {
     return disk.exists(dataDir.resolve(ID_FILE));
   }
 
+  /** The cluster that a formatted directory belongs to; null if it is not formatted. */
+  static String clusterOf(Disk disk, Path dataDir) throws IOException {
+    CheckedTextFile file = idFile(disk, dataDir);
+    return file.exists() ? parse(dataDir, file.read()).identity().clusterId() : null;
+  }
+
   /**
    * Opens a formatted directory for the broker of that id.
    *
@@ -101,6 +107,7 @@ public final class DataDirectory implements AutoCloseable {
   public static DataDirectory open(Disk disk, Path dataDir, int brokerId, String clusterId) {
     try {
       readAndCheck(disk, dataDir, brokerId, clusterId);
+      FormatCheck.run(disk, dataDir);
       DirectoryLock lock = DirectoryLock.acquire(dataDir);
       try {
         // Again: it may have been replaced before the lock was ours.

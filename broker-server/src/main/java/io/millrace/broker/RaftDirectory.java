@@ -19,7 +19,7 @@ import java.nio.file.Path;
 final class RaftDirectory {
 
   static final String NAME = "raft";
-  private static final String META = "meta";
+  static final String META = "meta";
 
   private RaftDirectory() {}
 

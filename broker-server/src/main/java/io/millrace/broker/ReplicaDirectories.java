@@ -30,7 +30,7 @@ import java.util.regex.Pattern;
 final class ReplicaDirectories {
 
   static final String ID_FILE = "replica.id";
-  private static final int FORMAT = 1;
+  static final int FORMAT = 1;
   private static final String ASIDE = "aside-";
   private static final Pattern NAME = Pattern.compile("([0-9a-f-]{36})-([0-9]{1,9})");
 

@@ -6,7 +6,9 @@ import io.millrace.broker.api.NetworkFaultsHandler;
 import io.millrace.broker.cluster.MetadataGroup;
 import io.millrace.broker.log.DiskSpace;
 import io.millrace.broker.log.FsyncPolicy;
+import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.log.PartitionLog;
+import io.millrace.broker.log.SegmentSummary;
 import io.millrace.broker.net.NettyServer;
 import io.millrace.broker.partition.FetchBudget;
 import io.millrace.broker.partition.Partition;
@@ -24,10 +26,14 @@ import io.millrace.protocol.message.RefillStatus;
 import io.millrace.protocol.message.ReplicaHealth;
 import io.millrace.protocol.message.ReplicaRole;
 import io.millrace.protocol.message.ReplicaStatus;
+import io.millrace.protocol.message.SegmentStatus;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What a broker says of itself and its replicas.
@@ -35,6 +41,8 @@ import java.util.function.Supplier;
  * <p>Threads: any; takes locks of the Raft nodes, so not for event loops.
  */
 final class StatusReport implements BrokerStatusHandler.Source {
+
+  private static final Logger LOG = LoggerFactory.getLogger(StatusReport.class);
 
   private final MetadataGroup metadataGroup;
   private final Replicas replicas;
@@ -76,10 +84,10 @@ final class StatusReport implements BrokerStatusHandler.Source {
   }
 
   @Override
-  public List<ReplicaStatus> replicas() {
+  public List<ReplicaStatus> replicas(String segmentsOf) {
     List<ReplicaStatus> all = new ArrayList<>();
     for (Replicas.View view : replicas.views()) {
-      all.add(describe(view));
+      all.add(describe(view, segmentsOf));
     }
     all.sort(
         Comparator.comparing(ReplicaStatus::getTopic)
@@ -87,7 +95,7 @@ final class StatusReport implements BrokerStatusHandler.Source {
     return all;
   }
 
-  private ReplicaStatus describe(Replicas.View view) {
+  private ReplicaStatus describe(Replicas.View view, String segmentsOf) {
     ReplicaStatus.Builder status =
         ReplicaStatus.newBuilder()
             .setGroup(view.spec().name())
@@ -123,6 +131,9 @@ final class StatusReport implements BrokerStatusHandler.Source {
           .setBytes(log.sizeBytes())
           .setSegments(log.segmentCount())
           .setRecovery(recovery(log, view));
+      if (!segmentsOf.isEmpty() && segmentsOf.equals(topic)) {
+        addSegments(log, status);
+      }
       Partition partition = partitions.byGroup(view.spec().name());
       if (partition != null) {
         status
@@ -132,6 +143,30 @@ final class StatusReport implements BrokerStatusHandler.Source {
       }
     }
     return status.build();
+  }
+
+  private static void addSegments(PartitionLog log, ReplicaStatus.Builder status) {
+    List<SegmentSummary> segments;
+    try {
+      segments = log.segments();
+    } catch (IOException | LogDamagedException e) {
+      // A damaged segment is shown by the replica's health; what is known of the others is above.
+      LOG.warn("{}: its segments cannot be listed", log.directory(), e);
+      return;
+    }
+    for (SegmentSummary segment : segments) {
+      status.addSegmentList(
+          SegmentStatus.newBuilder()
+              .setBaseOffset(segment.baseOffset())
+              .setNextOffset(segment.nextOffset())
+              .setFirstIndex(segment.firstIndex())
+              .setLastIndex(segment.lastIndex())
+              .setBytes(segment.bytes())
+              .setMaxTimestamp(segment.maxTimestamp())
+              .setFirstLogTime(segment.firstLogTime())
+              .setLastLogTime(segment.lastLogTime())
+              .setClosed(segment.closed()));
+    }
   }
 
   private static String recovery(PartitionLog log, Replicas.View view) {

@@ -189,6 +189,24 @@ class DataDirectoryTest {
     refusesChangingNothing("written by a newer version; this one knows up to 1");
   }
 
+  /** One replica's checkpoint with a flipped bit must not keep the others down. */
+  @Test
+  void aVersionOneBitAwayIsLeftToItsReplica() throws IOException {
+    format();
+    Path replica = dir.resolve("topics/01234567-89ab-cdef-0123-456789abcdef-0");
+    Files.createDirectories(replica);
+    Path checkpoint = replica.resolve("checkpoint.0");
+    byte[] header = {'M', 'R', 'C', 'P', 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    Files.write(checkpoint, header);
+    open().close();
+    header[5] = 2;
+    Files.write(checkpoint, header);
+    refusesChangingNothing(checkpoint + " has format version 2, this version knows up to 1");
+    header[4] = 0x40;
+    Files.write(checkpoint, header);
+    open().close();
+  }
+
   @Test
   void aDamagedIdIsRefused() throws IOException {
     format();

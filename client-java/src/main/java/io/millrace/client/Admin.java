@@ -37,6 +37,9 @@ public interface Admin {
   /** What one broker knows of itself; it is asked directly. */
   CompletableFuture<BrokerStatusResponse> brokerStatus(int brokerId);
 
+  /** As {@link #brokerStatus(int)}, with every segment of the replicas of one topic. */
+  CompletableFuture<BrokerStatusResponse> brokerStatus(int brokerId, String segmentsOf);
+
   /**
    * Brokers and all topics as one broker knows them; it is asked directly and answers also when it
    * is behind what this client has seen. Which of several answers is the newest: that with the

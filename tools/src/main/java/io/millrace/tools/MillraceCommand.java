@@ -5,6 +5,7 @@ import io.millrace.tools.load.LoadCommand;
 import io.millrace.tools.local.BrokerCommand;
 import io.millrace.tools.local.ClusterCommand;
 import io.millrace.tools.local.ClusterHome;
+import io.millrace.tools.log.LogCommand;
 import io.millrace.tools.quickstart.QuickstartCommand;
 import io.millrace.tools.records.ConsumeCommand;
 import io.millrace.tools.records.ProduceCommand;
@@ -39,7 +40,8 @@ import picocli.CommandLine.Spec;
       ProduceCommand.class,
       ConsumeCommand.class,
       LoadCommand.class,
-      BenchCommand.class
+      BenchCommand.class,
+      LogCommand.class
     })
 public final class MillraceCommand implements Runnable {
   private static final String LOGGING_PROPERTY = "logback.configurationFile";

@@ -367,4 +367,76 @@ class CommandsIT {
     assertThat(consume.get("records").getAsLong()).isEqualTo(16_000);
     assertThat(consume.get("mibPerSecond").getAsDouble()).isPositive();
   }
+
+  @Test
+  void sizesAreThoseOfTheFiles() {
+    cluster.succeed(
+        "topic",
+        "create",
+        "sizes",
+        "--partitions",
+        "2",
+        "--replicas",
+        "3",
+        "--segment-bytes",
+        "65536");
+    cluster.succeedWith(
+        text(20_000), "produce", "sizes", "--key-separator", "\\t", "--compression", "none");
+    String id =
+        cluster
+            .json("topic", "describe", "sizes", "--output", "json")
+            .getAsJsonObject()
+            .get("id")
+            .getAsString();
+
+    await()
+        .atMost(Duration.ofSeconds(20))
+        .untilAsserted(
+            () -> {
+              JsonObject sizes =
+                  cluster
+                      .json("topic", "sizes", "sizes", "--segments", "--output", "json")
+                      .getAsJsonObject();
+              assertThat(sizes.getAsJsonArray("replicas")).hasSize(6);
+              assertThat(sizes.getAsJsonArray("segments").size()).isGreaterThan(12);
+              for (JsonElement each : sizes.getAsJsonArray("replicas")) {
+                JsonObject replica = each.getAsJsonObject();
+                assertThat(replica.get("bytes").getAsLong()).isEqualTo(bytesOnDisk(id, replica));
+                assertThat(sumOfSegments(sizes, replica))
+                    .isEqualTo(replica.get("bytes").getAsLong());
+              }
+            });
+    Path data = directory.resolve("home/broker-1/data");
+    assertThat(cluster.succeed("log", "verify", data.toString()).out()).contains("verdict");
+  }
+
+  private static long bytesOnDisk(String topicId, JsonObject replica) throws IOException {
+    Path log =
+        directory.resolve(
+            "home/broker-"
+                + replica.get("broker").getAsInt()
+                + "/data/topics/"
+                + topicId
+                + "-"
+                + replica.get("partition").getAsInt());
+    long bytes = 0;
+    try (var files = Files.list(log)) {
+      for (Path file : files.filter(each -> each.toString().endsWith(".log")).toList()) {
+        bytes += Files.size(file);
+      }
+    }
+    return bytes;
+  }
+
+  private static long sumOfSegments(JsonObject sizes, JsonObject replica) {
+    long bytes = 0;
+    for (JsonElement each : sizes.getAsJsonArray("segments")) {
+      JsonObject segment = each.getAsJsonObject();
+      if (segment.get("partition").equals(replica.get("partition"))
+          && segment.get("broker").equals(replica.get("broker"))) {
+        bytes += segment.get("bytes").getAsLong();
+      }
+    }
+    return bytes;
+  }
 }

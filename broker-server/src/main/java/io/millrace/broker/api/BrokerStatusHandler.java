@@ -26,7 +26,10 @@ public final class BrokerStatusHandler implements RequestHandler {
     /** Broker id of the leader of the metadata group, 0 = unknown. */
     int metadataLeader();
 
-    List<ReplicaStatus> replicas();
+    /**
+     * @param segmentsOf topic whose segments are listed too, empty = none
+     */
+    List<ReplicaStatus> replicas(String segmentsOf);
 
     /** Budgets and counters of all packages. */
     List<Gauge> gauges();
@@ -68,15 +71,15 @@ public final class BrokerStatusHandler implements RequestHandler {
 
   @Override
   public void handle(RequestContext request, Responder responder) {
-    request.header(BrokerStatusRequest.parser());
+    String segmentsOf = request.header(BrokerStatusRequest.parser()).getSegmentsOf();
     try {
-      executor.execute(() -> answer(responder));
+      executor.execute(() -> answer(segmentsOf, responder));
     } catch (RejectedExecutionException stopped) {
       responder.fail(ErrorCode.SHUTTING_DOWN, "this broker stops");
     }
   }
 
-  private void answer(Responder responder) {
+  private void answer(String segmentsOf, Responder responder) {
     BrokerStatusResponse response;
     try {
       response =
@@ -88,7 +91,7 @@ public final class BrokerStatusHandler implements RequestHandler {
               .setPid(ProcessHandle.current().pid())
               .setUptimeMillis(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNanos))
               .setMetadataLeader(source.metadataLeader())
-              .addAllReplicas(source.replicas())
+              .addAllReplicas(source.replicas(segmentsOf))
               .addAllGauges(source.gauges())
               .addAllNetworkFaults(source.networkFaults())
               .addAllUnreachedPeers(source.unreachedPeers())

@@ -1,22 +1,23 @@
 package io.millrace.broker.api;
 
 import io.millrace.protocol.frame.ApiKind;
-import io.millrace.protocol.message.PeerPingResponse;
-import java.util.function.IntConsumer;
+import io.millrace.protocol.message.PeerPingRequest;
 
 /**
- * Shows another broker's failure detector that this process runs and can be reached, and this one's
- * that the other does: whoever gets the answer relies on it that this broker has heard the ping.
+ * Shows this broker's failure detector that another process runs and can be reached, and what it
+ * has heard of this one. There is no answer: this broker's own next ping says that this one came.
  */
 public final class PeerPingHandler implements RequestHandler {
 
-  private final IntConsumer heard;
+  /** Told of each ping; must not block. */
+  public interface Listener {
+    void pinged(int brokerId, PeerPingRequest ping);
+  }
 
-  /**
-   * @param heard told of the broker whose ping came, before it is answered
-   */
-  public PeerPingHandler(IntConsumer heard) {
-    this.heard = heard;
+  private final Listener listener;
+
+  public PeerPingHandler(Listener listener) {
+    this.listener = listener;
   }
 
   @Override
@@ -26,7 +27,8 @@ public final class PeerPingHandler implements RequestHandler {
 
   @Override
   public void handle(RequestContext request, Responder responder) {
-    heard.accept(request.connection().peerBrokerId());
-    responder.respond(PeerPingResponse.getDefaultInstance());
+    PeerPingRequest ping = request.header(PeerPingRequest.parser());
+    listener.pinged(request.connection().peerBrokerId(), ping);
+    responder.none();
   }
 }

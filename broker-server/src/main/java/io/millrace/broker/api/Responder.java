@@ -15,6 +15,9 @@ public interface Responder {
 
   void respond(Message header);
 
+  /** The request was one that has no answer. */
+  void none();
+
   /** Takes over the payload. */
   void respond(Message header, ByteBuf payload);
 

@@ -77,6 +77,25 @@ final class Cursor {
     return cursor;
   }
 
+  /** One that stands at the same place and goes its own way from there. */
+  Cursor copy() {
+    Cursor copy = new Cursor();
+    copy.index = index;
+    copy.offset = offset;
+    copy.position = position;
+    copy.maxTimestamp = maxTimestamp;
+    copy.logTime = logTime;
+    copy.firstLogTime = firstLogTime;
+    copy.recordBytes = recordBytes;
+    copy.term = term;
+    copy.chain = chain;
+    copy.entryPosition = entryPosition;
+    copy.entryTerm = entryTerm;
+    copy.entryKind = entryKind;
+    System.arraycopy(scratch, 0, copy.scratch, 0, scratch.length);
+    return copy;
+  }
+
   /** Takes the header of the next batch. */
   void load(ByteBuffer source, int at) {
     source.get(at, scratch, CHAIN_BYTES, BatchHeader.SIZE);

@@ -1,9 +1,6 @@
 package io.millrace.broker.log;
 
-import io.millrace.protocol.batch.BatchHeader;
-import io.millrace.protocol.batch.InvalidBatchException;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
 
 /**
@@ -34,31 +31,28 @@ record FoundSegment(
     IndexMark mark = disk.exists(index) ? mark(disk, index, name) : null;
     try (DiskFile file = disk.open(log, false)) {
       long size = file.size();
-      ByteBuffer batch = ByteBuffer.allocate((int) Math.min(size, SegmentHead.MAX_BYTES));
-      file.readFully(batch, 0);
-      batch.flip();
-      int headBytes = headBytes(batch);
-      if (headBytes == 0 || headBytes > size) {
-        return headless(name, log, index, size, "it ends inside its head", true, mark);
-      }
-      if (headBytes < 0) {
-        return headless(name, log, index, size, "it does not begin with a head", false, mark);
-      }
-      SegmentHead head;
+      SegmentHead.At found;
       try {
-        head = SegmentHead.decode(batch.limit(headBytes));
-      } catch (InvalidBatchException e) {
-        return headless(
-            name, log, index, size, "its head is damaged: " + e.getMessage(), false, mark);
+        found = SegmentHead.find(file, size);
       } catch (LogFormatException e) {
         throw new LogFormatException(log + " has " + e.getMessage());
       }
-      if (head == null) {
-        return headless(name, log, index, size, "it does not begin with a head", false, mark);
+      SegmentFoot.At end = null;
+      if (found.head() != null) {
+        checkIdentity(log, found.head(), name, identity);
+        end = SegmentFoot.find(file, size);
       }
-      checkIdentity(log, head, name, identity);
-      SegmentFoot.At end = SegmentFoot.find(file, size);
-      return new FoundSegment(name, log, index, size, head, headBytes, null, false, end, mark);
+      return new FoundSegment(
+          name,
+          log,
+          index,
+          size,
+          found.head(),
+          found.bytes(),
+          found.problem(),
+          found.cutShort(),
+          end,
+          mark);
     }
   }
 
@@ -72,26 +66,6 @@ record FoundSegment(
   static long markedIndex(Disk disk, Path index, SegmentName name) throws IOException {
     IndexMark mark = mark(disk, index, name);
     return mark == null ? 0 : mark.index();
-  }
-
-  private static FoundSegment headless(
-      SegmentName name,
-      Path log,
-      Path index,
-      long size,
-      String problem,
-      boolean cutShort,
-      IndexMark mark) {
-    return new FoundSegment(name, log, index, size, null, 0, problem, cutShort, null, mark);
-  }
-
-  /** 0 if the start is too short to tell, -1 if it is no head. */
-  private static int headBytes(ByteBuffer start) {
-    if (start.remaining() < BatchHeader.SIZE) {
-      return 0;
-    }
-    long bytes = BatchHeader.sizeInBytes(start, 0);
-    return bytes < BatchHeader.SIZE || bytes > SegmentHead.MAX_BYTES ? -1 : (int) bytes;
   }
 
   private static void checkIdentity(

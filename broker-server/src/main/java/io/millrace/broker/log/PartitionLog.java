@@ -377,6 +377,11 @@ public final class PartitionLog implements AutoCloseable {
     return core.view().segments().length;
   }
 
+  /** What each segment holds, ascending; the last one is written to. Empty if closed. */
+  public List<SegmentSummary> segments() throws IOException {
+    return reading(List.of(), SegmentSummary::of);
+  }
+
   /** Whether writing has ended because of an error. */
   public boolean failed() {
     return core.failure() != null;

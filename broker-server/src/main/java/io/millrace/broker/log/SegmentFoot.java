@@ -33,7 +33,7 @@ import java.nio.ByteBuffer;
  * The batch ends with one zero byte behind the value (the number of record headers), so the last
  * nine bytes of the file lead to the footer.
  */
-record SegmentFoot(
+public record SegmentFoot(
     long lastIndex,
     long nextOffset,
     long maxTimestamp,
@@ -72,7 +72,7 @@ record SegmentFoot(
   }
 
   /** Null if the batch is intact but no footer that this version understands. */
-  static SegmentFoot decode(ByteBuffer batch) throws InvalidBatchException {
+  public static SegmentFoot decode(ByteBuffer batch) throws InvalidBatchException {
     ControlRecord control = ControlBatch.decode(batch);
     ByteBuffer value = control.value().asReadOnlyByteBuffer();
     if (control.type() != ControlType.SEGMENT_FOOT

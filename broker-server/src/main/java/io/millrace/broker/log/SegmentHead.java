@@ -5,6 +5,7 @@ import io.millrace.protocol.batch.ControlBatch;
 import io.millrace.protocol.batch.ControlRecord;
 import io.millrace.protocol.batch.ControlType;
 import io.millrace.protocol.batch.InvalidBatchException;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
@@ -28,7 +29,7 @@ import java.util.UUID;
  *
  * A newer version may append fields and has a higher number; older brokers refuse it.
  */
-record SegmentHead(LogIdentity identity, SegmentName name, long logTime) {
+public record SegmentHead(LogIdentity identity, SegmentName name, long logTime) {
 
   static final short FORMAT_VERSION = 1;
   static final int NO_TERM = -1;
@@ -67,10 +68,49 @@ record SegmentHead(LogIdentity identity, SegmentName name, long logTime) {
   }
 
   /**
-   * @throws InvalidBatchException if the batch is damaged or no head
+   * What stands at the begin of a file.
+   *
+   * @param head null if there is none
+   * @param bytes of the head, 0 if there is none
+   * @param problem why there is none, null if there is one
+   * @param cutShort the file ends inside the head
+   */
+  record At(SegmentHead head, int bytes, String problem, boolean cutShort) {}
+
+  /**
    * @throws LogFormatException if a newer version wrote it
    */
-  static SegmentHead decode(ByteBuffer batch) throws InvalidBatchException {
+  static At find(DiskFile file, long size) throws IOException {
+    ByteBuffer batch = ByteBuffer.allocate((int) Math.min(size, MAX_BYTES));
+    file.readFully(batch, 0); // What is missing of a file that became shorter is no head.
+    batch.flip();
+    if (batch.remaining() < BatchHeader.SIZE) {
+      return new At(null, 0, "it ends inside its head", true);
+    }
+    long bytes = BatchHeader.sizeInBytes(batch, 0);
+    if (bytes < BatchHeader.SIZE || bytes > MAX_BYTES) {
+      return new At(null, 0, "it does not begin with a head", false);
+    }
+    if (bytes > batch.remaining()) {
+      return new At(null, 0, "it ends inside its head", true);
+    }
+    try {
+      SegmentHead head = decode(batch.limit((int) bytes));
+      return head == null
+          ? new At(null, 0, "it does not begin with a head", false)
+          : new At(head, (int) bytes, null, false);
+    } catch (InvalidBatchException e) {
+      return new At(null, 0, "its head is damaged: " + e.getMessage(), false);
+    }
+  }
+
+  /**
+   * Null if the batch is intact and no head.
+   *
+   * @throws InvalidBatchException if the batch is damaged, or has records
+   * @throws LogFormatException if a newer version wrote it
+   */
+  public static SegmentHead decode(ByteBuffer batch) throws InvalidBatchException {
     ControlRecord control = ControlBatch.decode(batch);
     ByteBuffer value = control.value().asReadOnlyByteBuffer();
     if (control.type() != ControlType.SEGMENT_HEAD || value.remaining() < CLUSTER_OFFSET) {

@@ -38,7 +38,7 @@ final class SegmentIndex {
   private static final int HEADER_CRC_FIELD = 24;
   private static final int SLOT_0 = 64;
   private static final int SLOT_1 = 128;
-  private static final int ENTRIES_OFFSET = 256;
+  static final int ENTRIES_OFFSET = 256;
 
   /** Entries of the segment being written that stay in memory: where readers of the tail look. */
   private static final int MEMORY_ENTRIES = 256;
@@ -96,7 +96,7 @@ final class SegmentIndex {
     file.sync();
   }
 
-  private static IndexMark markIn(ByteBuffer header) {
+  static IndexMark markIn(ByteBuffer header) {
     return IndexMark.newer(IndexMark.decode(header, SLOT_0), IndexMark.decode(header, SLOT_1));
   }
 
@@ -141,7 +141,7 @@ final class SegmentIndex {
         && entry.term() >= previous.term();
   }
 
-  private static boolean headerMatches(ByteBuffer header, SegmentName name) {
+  static boolean headerMatches(ByteBuffer header, SegmentName name) {
     return header.getInt(0) == MAGIC
         && header.getShort(4) == VERSION
         && header.getInt(HEADER_CRC_FIELD) == Crc32c.of(header, 0, HEADER_CRC_FIELD)

@@ -10,12 +10,12 @@ import java.util.regex.Pattern;
  * beside it. The index makes it unique: control batches take no offset, so two segments can begin
  * with the same one. Kafka's tools read the part before the first dot.
  */
-record SegmentName(long baseOffset, long firstIndex) {
+public record SegmentName(long baseOffset, long firstIndex) {
 
   private static final Pattern PATTERN = Pattern.compile("(\\d{20})\\.(\\d{20})\\.(log|idx)");
 
   /** Null for any other file. */
-  static SegmentName parse(Path file) {
+  public static SegmentName parse(Path file) {
     Matcher matcher = PATTERN.matcher(file.getFileName().toString());
     if (!matcher.matches()) {
       return null;
@@ -27,15 +27,15 @@ record SegmentName(long baseOffset, long firstIndex) {
     }
   }
 
-  static boolean isLog(Path file) {
+  public static boolean isLog(Path file) {
     return file.getFileName().toString().endsWith(".log");
   }
 
-  Path log(Path directory) {
+  public Path log(Path directory) {
     return directory.resolve(this + ".log");
   }
 
-  Path index(Path directory) {
+  public Path index(Path directory) {
     return directory.resolve(this + ".idx");
   }
 

@@ -52,6 +52,7 @@ final class SegmentScanner {
   private String reason;
   private SegmentFoot foot;
   private long footEnd;
+  private int controlType = ControlKey.NO_TYPE;
 
   SegmentScanner(
       DiskFile file,
@@ -109,6 +110,7 @@ final class SegmentScanner {
     if (type == ControlType.SEGMENT_HEAD.code()) {
       return verdict(Verdict.CORRUPT, "a segment head inside a segment");
     }
+    controlType = type;
     long position = cursor.position;
     if (verify && !checksumMatches(position, size)) {
       return verdict(Verdict.CORRUPT, "the checksum does not match");
@@ -143,12 +145,11 @@ final class SegmentScanner {
         || found.nextOffset() != cursor.offset) {
       return verdict(Verdict.CORRUPT, "the footer is not that of what stands before it");
     }
-    if (found.chain() != cursor.chain) {
-      return verdict(Verdict.CORRUPT, "headers do not match the CRC chain of the footer");
-    }
     foot = found;
     footEnd = (long) cursor.position + size;
-    return Verdict.FOOT;
+    return found.chain() == cursor.chain
+        ? Verdict.FOOT
+        : verdict(Verdict.CORRUPT, "headers do not match the CRC chain of the footer");
   }
 
   private boolean checksumMatches(long position, int size) throws IOException {
@@ -193,12 +194,20 @@ final class SegmentScanner {
     return reason;
   }
 
-  /** With {@link Verdict#FOOT}. */
+  /** Type of the last good batch, {@link ControlKey#NO_TYPE} if it has records. */
+  int controlType() {
+    return controlType;
+  }
+
+  /**
+   * With {@link Verdict#FOOT}, and when the footer ends the right batches and only the chain of
+   * their headers is another; else null.
+   */
   SegmentFoot foot() {
     return foot;
   }
 
-  /** With {@link Verdict#FOOT}: the position behind the footer. */
+  /** Where {@link #foot} is not null: the position behind the footer. */
   long footEnd() {
     return footEnd;
   }

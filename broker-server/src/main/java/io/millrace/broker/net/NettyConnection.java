@@ -244,6 +244,11 @@ final class NettyConnection implements Connection, ResponseWriter.Listener {
     }
   }
 
+  /** A request has no answer; any thread. */
+  void noAnswer() {
+    runOnEventLoop(this::answered);
+  }
+
   @Override
   public void answered() {
     unanswered--;

@@ -77,6 +77,12 @@ final class NettyResponder implements Responder {
   }
 
   @Override
+  public void none() {
+    claim(null, null);
+    connection.noAnswer();
+  }
+
+  @Override
   public void fail(ErrorCode code, String text) {
     claim(null, null);
     send(error(code, text));

@@ -16,9 +16,17 @@ final class RecordingResponder implements Responder {
   volatile boolean closed;
 
   private synchronized void once() {
-    if (header != null || error != null) {
+    if (header != null || error != null || silent) {
       throw new IllegalStateException("answered twice");
     }
+  }
+
+  volatile boolean silent;
+
+  @Override
+  public synchronized void none() {
+    once();
+    silent = true;
   }
 
   @Override
@@ -55,6 +63,6 @@ final class RecordingResponder implements Responder {
   }
 
   boolean isAnswered() {
-    return header != null || error != null;
+    return header != null || error != null || silent;
   }
 }

@@ -194,10 +194,19 @@ public final class AdminImpl implements Admin {
 
   @Override
   public CompletableFuture<BrokerStatusResponse> brokerStatus(int brokerId) {
+    return brokerStatus(brokerId, "");
+  }
+
+  @Override
+  public CompletableFuture<BrokerStatusResponse> brokerStatus(int brokerId, String segmentsOf) {
     return askBroker(
         brokerId,
         Api.BROKER_STATUS,
-        wait -> BrokerStatusRequest.newBuilder().setContext(metadata.context(wait)).build());
+        wait ->
+            BrokerStatusRequest.newBuilder()
+                .setContext(metadata.context(wait))
+                .setSegmentsOf(segmentsOf)
+                .build());
   }
 
   @Override

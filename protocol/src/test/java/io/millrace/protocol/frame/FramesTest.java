@@ -116,11 +116,14 @@ class FramesTest {
             "103 LEADER_ANNOUNCEMENT",
             "104 TRANSFER_LEADER",
             "105 PEER_PING",
+            "106 REPLICA_STATE",
+            "107 REPLICA_FETCH",
+            "108 REPLICA_CHECKPOINT",
             "110 PEER_PROOF");
     for (ApiKind kind : ApiKind.values()) {
       assertThat(ApiKind.of(kind.code())).isSameAs(kind);
     }
-    assertThat(List.of(-1, 0, 13, 99, 106, 127, 128, 65535))
+    assertThat(List.of(-1, 0, 13, 99, 109, 127, 128, 65535))
         .allSatisfy(code -> assertThat(ApiKind.of(code)).isNull());
   }
 

@@ -27,11 +27,12 @@ import picocli.CommandLine.Spec;
 /** {@code millrace topic ...}. */
 @Command(
     name = "topic",
-    description = "Create, list, describe, alter and delete topics, and delete their records.",
+    description = "Create, list, describe, alter, measure and delete topics, and delete records.",
     subcommands = {
       TopicCommand.Create.class,
       TopicCommand.ListTopics.class,
       TopicCommand.Describe.class,
+      SizesCommand.class,
       AlterCommand.class,
       TopicCommand.Delete.class,
       DeleteRecordsCommand.class

@@ -1,6 +1,7 @@
 package com.alipay.sofa.jraft.util;
 
 import io.millrace.broker.raft.threads.InPlaceOfJRaft;
+import io.millrace.broker.raft.threads.TickTimer;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionHandler;
@@ -79,7 +80,15 @@ public final class ThreadPoolUtil implements InPlaceOfJRaft {
             new LinkedBlockingQueue<>(),
             threadFactory,
             rejectedHandler,
-            poolName);
+            poolName) {
+          /** Heartbeats, which timers begin: the timer's thread is as good and awake already. */
+          @Override
+          public void execute(Runnable task) {
+            if (!TickTimer.afterThisTask(task)) {
+              super.execute(task);
+            }
+          }
+        };
     pool.allowCoreThreadTimeOut(true);
     return pool;
   }

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The two newest checkpoints of a replica: everything it needs of the log before their index.
@@ -34,7 +35,8 @@ import java.util.List;
 public final class CheckpointStore {
 
   private static final int MAGIC = 0x4D524350;
-  private static final short VERSION = 1;
+  public static final short FORMAT_VERSION = 1;
+  public static final int NO_FORMAT = FormatField.NONE;
   private static final int HEADER_BYTES = 16;
   private static final String[] NAMES = {"checkpoint.0", "checkpoint.1"};
   private static final String TEMPORARY = "checkpoint.tmp";
@@ -79,6 +81,16 @@ public final class CheckpointStore {
     return store;
   }
 
+  /** Where the two generations of a replica are, if they are there. */
+  public static List<Path> files(Path directory) {
+    return Stream.of(NAMES).map(directory::resolve).toList();
+  }
+
+  /** The format version in a file's header; {@link #NO_FORMAT} if it has none. */
+  public static int formatOf(Disk disk, Path path) throws IOException {
+    return FormatField.read(disk, path, MAGIC);
+  }
+
   private Checkpoint read(Path path) throws IOException {
     ByteBuffer all;
     try (DiskFile file = disk.open(path, false)) {
@@ -90,13 +102,13 @@ public final class CheckpointStore {
       damaged.add(new Damaged(path, "it has no checkpoint header"));
       return null;
     }
-    if (all.getShort(4) != VERSION) {
+    if (all.getShort(4) != FORMAT_VERSION) {
       throw new IOException(
           path
               + " has format version "
               + all.getShort(4)
               + "; this broker knows version "
-              + VERSION
+              + FORMAT_VERSION
               + ": start it with the newer broker that wrote it");
     }
     int length = all.getInt(8);
@@ -177,7 +189,7 @@ public final class CheckpointStore {
   public synchronized void write(Checkpoint checkpoint) throws IOException {
     byte[] payload = checkpoint.toByteArray();
     ByteBuffer out = ByteBuffer.allocate(HEADER_BYTES + payload.length);
-    out.putInt(MAGIC).putShort(VERSION).putShort((short) 0);
+    out.putInt(MAGIC).putShort(FORMAT_VERSION).putShort((short) 0);
     out.putInt(payload.length).putInt(crc(ByteBuffer.wrap(payload))).put(payload).flip();
     Path temporary = directory.resolve(TEMPORARY);
     try (DiskFile file = disk.open(temporary, true)) {

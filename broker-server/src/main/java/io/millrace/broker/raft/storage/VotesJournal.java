@@ -39,6 +39,7 @@ public final class VotesJournal implements AutoCloseable {
 
   public static final String FILE_A = "votes.a";
   public static final String FILE_B = "votes.b";
+  public static final short FORMAT_VERSION = VotesFile.VERSION;
   private static final String NEW_SUFFIX = ".new";
 
   private record Change(GroupRecord.Builder record, CompletableFuture<Void> durable) {}
@@ -81,6 +82,11 @@ public final class VotesJournal implements AutoCloseable {
     journal.load();
     journal.writer.start();
     return journal;
+  }
+
+  /** The format version in a votes file's header; -1 if it has none. */
+  public static int formatOf(Disk disk, Path path) throws IOException {
+    return FormatField.read(disk, path, VotesFile.MAGIC);
   }
 
   private void load() throws IOException {

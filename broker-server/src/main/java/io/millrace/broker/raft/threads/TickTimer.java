@@ -1,6 +1,8 @@
 package io.millrace.broker.raft.threads;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.Delayed;
@@ -27,12 +29,15 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Errors: what a task throws is logged.
  */
-final class TickTimer {
+public final class TickTimer {
 
   private static final Logger LOG = LoggerFactory.getLogger(TickTimer.class);
 
   /** Delays from here on are long. */
   static final long LONG_DELAY_MILLIS = 200;
+
+  /** What waits for the end of the task that runs on this thread. */
+  private static final ThreadLocal<Deque<Runnable>> AFTERWARDS = new ThreadLocal<>();
 
   /** Tasks of a tick that share a run on the pool. */
   static final int TASKS_PER_RUN = 8;
@@ -118,8 +123,42 @@ final class TickTimer {
     due.removeIf(Task::isCancelled);
     for (int from = 0; from < due.size(); from += TASKS_PER_RUN) {
       List<Task> some = due.subList(from, Math.min(due.size(), from + TASKS_PER_RUN));
-      pool.execute(() -> some.forEach(Task::run));
+      pool.execute(() -> runAll(some));
     }
+  }
+
+  private static void runAll(List<Task> tasks) {
+    Deque<Runnable> after = new ArrayDeque<>();
+    AFTERWARDS.set(after);
+    try {
+      for (Task task : tasks) {
+        task.run();
+        for (Runnable next = after.poll(); next != null; next = after.poll()) {
+          runContained(next);
+        }
+      }
+    } finally {
+      AFTERWARDS.remove();
+    }
+  }
+
+  private static void runContained(Runnable action) {
+    try {
+      action.run();
+    } catch (RuntimeException | Error e) {
+      LOG.error("what a timer's task left to do failed", e);
+    }
+  }
+
+  /**
+   * Runs something on this thread when the present task of a timer is over, and so holds no lock
+   * any more; a group's heartbeat timer hands its heartbeat to another thread only for that.
+   *
+   * @return false if this is no thread of a timer
+   */
+  public static boolean afterThisTask(Runnable action) {
+    Deque<Runnable> after = AFTERWARDS.get();
+    return after != null && after.add(action);
   }
 
   /**

@@ -1,13 +1,11 @@
 package io.millrace.broker.raft.transport;
 
-import io.millrace.protocol.frame.ApiKind;
-import io.millrace.protocol.frame.Frame;
-import io.millrace.protocol.message.PeerChannel;
 import io.millrace.protocol.message.PeerPingRequest;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.Timeout;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -38,15 +36,19 @@ public final class FailureDetector implements AutoCloseable {
 
   /** Sends a ping; {@link PeerNetwork} but for tests. */
   interface Pinger {
-    /** Does nothing if the broker is not connected. Whatever answers calls {@link #heard}. */
-    void ping(int brokerId);
+    /**
+     * Does nothing if the broker is not connected.
+     *
+     * @param seenLife of the newest ping that came from that broker, 0 = none did
+     */
+    void ping(int brokerId, long life, long sentNanos, long seenLife, long seenNanos);
   }
 
   static final long PING_INTERVAL_MILLIS = 100;
   static final long SILENCE_MILLIS = 800;
 
   /** Less than a tick of the broker's timer wheel. */
-  private static final long ROUNDED_UP_MILLIS = 30;
+  private static final long ROUNDED_UP_MILLIS = 50;
 
   /**
    * A broker that answered a ping sent within this time has not yet called this one silent: its own
@@ -70,9 +72,14 @@ public final class FailureDetector implements AutoCloseable {
     long downNanos;
     long upNanos;
     volatile long heardNanos;
+    long seenLife; // Of its newest ping, 0 = none came; both guarded by the peer.
+    long seenNanos;
     boolean answered;
     long answeredPingNanos; // When the last answered ping was sent; guarded like answered.
   }
+
+  /** Tells the pings of this process from those of an earlier one; never 0. */
+  private final long life = 1 + ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
 
   private final Pinger pinger;
   private final LongSupplier nanoClock;
@@ -93,7 +100,18 @@ public final class FailureDetector implements AutoCloseable {
   public static FailureDetector start(
       PeerNetwork network, HashedWheelTimer timer, Listener listener) {
     FailureDetector detector =
-        new FailureDetector(new NetworkPinger(network), System::nanoTime, listener);
+        new FailureDetector(
+            (brokerId, life, sentNanos, seenLife, seenNanos) ->
+                network.ping(
+                    brokerId,
+                    PeerPingRequest.newBuilder()
+                        .setLife(life)
+                        .setSentNanos(sentNanos)
+                        .setSeenLife(seenLife)
+                        .setSeenNanos(seenNanos)
+                        .build()),
+            System::nanoTime,
+            listener);
     network.watch(detector);
     detector.schedule(timer);
     return detector;
@@ -117,6 +135,21 @@ public final class FailureDetector implements AutoCloseable {
   void heard(int brokerId) {
     Peer peer = peers.computeIfAbsent(brokerId, id -> new Peer());
     peer.heardNanos = nanoClock.getAsLong();
+  }
+
+  /** A ping of this broker came, with the newest one of this broker that it has seen. */
+  void pinged(int brokerId, long itsLife, long sentNanos, long seenLife, long seenNanos) {
+    heard(brokerId);
+    Peer peer = peers.get(brokerId);
+    synchronized (peer) {
+      if (itsLife != peer.seenLife || sentNanos - peer.seenNanos > 0) {
+        peer.seenLife = itsLife;
+        peer.seenNanos = sentNanos;
+      }
+    }
+    if (seenLife == life) {
+      answered(brokerId, seenNanos);
+    }
   }
 
   /** The control connection is up, the identity checked. */
@@ -151,8 +184,8 @@ public final class FailureDetector implements AutoCloseable {
     }
   }
 
-  /** A ping that was sent then was answered. */
-  void answered(int brokerId, long sentNanos) {
+  /** A ping that was sent then was heard. */
+  private void answered(int brokerId, long sentNanos) {
     Peer peer = peers.computeIfAbsent(brokerId, id -> new Peer());
     synchronized (peer) {
       if (!peer.answered || sentNanos - peer.answeredPingNanos > 0) {
@@ -183,9 +216,19 @@ public final class FailureDetector implements AutoCloseable {
     lastTickNanos = now;
     peers.forEach(
         (brokerId, peer) -> {
-          pinger.ping(brokerId);
+          ping(brokerId, peer, now);
           judge(brokerId, peer, now, paused);
         });
+  }
+
+  private void ping(int brokerId, Peer peer, long now) {
+    long seenLife;
+    long seenNanos;
+    synchronized (peer) {
+      seenLife = peer.seenLife;
+      seenNanos = peer.seenNanos;
+    }
+    pinger.ping(brokerId, life, now, seenLife, seenNanos);
   }
 
   private void judge(int brokerId, Peer peer, long now, boolean paused) {
@@ -230,43 +273,6 @@ public final class FailureDetector implements AutoCloseable {
     Timeout timeout = next;
     if (timeout != null) {
       timeout.cancel();
-    }
-  }
-
-  private static final class NetworkPinger implements Pinger {
-
-    private final PeerNetwork network;
-
-    NetworkPinger(PeerNetwork network) {
-      this.network = network;
-    }
-
-    @Override
-    public void ping(int brokerId) {
-      long sentNanos = System.nanoTime();
-      try {
-        network.request(
-            brokerId,
-            PeerChannel.PEER_CONTROL,
-            ApiKind.PEER_PING,
-            PeerPingRequest.getDefaultInstance(),
-            null,
-            SILENCE_MILLIS,
-            new PeerNetwork.ResponseHandler() {
-              @Override
-              public void onResponse(Frame frame) {
-                frame.release();
-                network.pingAnswered(brokerId, sentNanos);
-              }
-
-              @Override
-              public void onFailure(PeerRequestException failure) {
-                // Silence is what counts.
-              }
-            });
-      } catch (PeerRequestException notConnected) {
-        // Silence is what counts here too.
-      }
     }
   }
 }

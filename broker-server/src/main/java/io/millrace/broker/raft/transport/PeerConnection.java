@@ -153,6 +153,16 @@ final class PeerConnection {
         });
   }
 
+  /** Sends what has no answer, if the connection is up; whether it arrives nobody knows. */
+  void tell(ApiKind kind, Message header) {
+    Channel target = channel;
+    if (state == State.READY && target != null && !faults.losesTo(brokerId)) {
+      target.writeAndFlush(
+          Frames.encode(target.alloc(), kind, false, correlations.incrementAndGet(), header, null),
+          target.voidPromise());
+    }
+  }
+
   void send(
       ApiKind kind,
       Message header,

@@ -7,8 +7,10 @@ import com.google.protobuf.Message;
 import io.millrace.protocol.frame.ApiKind;
 import io.millrace.protocol.frame.Frame;
 import io.millrace.protocol.message.PeerChannel;
+import io.millrace.protocol.message.PeerPingRequest;
 import io.millrace.protocol.message.RaftHeader;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
 import io.netty.channel.EventLoopGroup;
 import io.netty.util.HashedWheelTimer;
 import java.net.InetSocketAddress;
@@ -80,6 +82,7 @@ public final class PeerNetwork implements AutoCloseable {
   private final PeerCheck check;
   private final PeerCredentials credentials;
   private final EventLoopGroup eventLoops;
+  private final EventLoop controlLoop;
   private final HashedWheelTimer timer;
   private final int maxFrameBytes;
   private final Map<Integer, Peer> peers = new ConcurrentHashMap<>();
@@ -109,6 +112,7 @@ public final class PeerNetwork implements AutoCloseable {
     this.check = check;
     this.credentials = credentials;
     this.eventLoops = eventLoops;
+    this.controlLoop = eventLoops.next();
     this.timer = timer;
     this.faults = faults;
     this.maxFrameBytes = maxFrameBytes;
@@ -135,8 +139,9 @@ public final class PeerNetwork implements AutoCloseable {
     peers.computeIfAbsent(
         brokerId,
         id -> {
-          PeerConnection control = newConnection(id, PeerChannel.PEER_CONTROL);
-          PeerConnection data = newConnection(id, PeerChannel.PEER_DATA);
+          // One event loop for all that is small: a tick of the detector wakes one thread.
+          PeerConnection control = newConnection(id, PeerChannel.PEER_CONTROL, controlLoop);
+          PeerConnection data = newConnection(id, PeerChannel.PEER_DATA, eventLoops.next());
           control.start();
           data.start();
           return new Peer(control, data, new HeartbeatSender(linkOf(control), eventLoops));
@@ -149,7 +154,7 @@ public final class PeerNetwork implements AutoCloseable {
             ApiKind.RAFT, header, payload, TimeUnit.MILLISECONDS.toNanos(timeoutMillis), handler);
   }
 
-  private PeerConnection newConnection(int brokerId, PeerChannel channel) {
+  private PeerConnection newConnection(int brokerId, PeerChannel channel, EventLoop eventLoop) {
     return new PeerConnection(
         identity,
         brokerId,
@@ -157,7 +162,7 @@ public final class PeerNetwork implements AutoCloseable {
         addresses,
         check,
         credentials,
-        eventLoops.next(),
+        eventLoop,
         timer,
         faults,
         maxFrameBytes,
@@ -197,11 +202,20 @@ public final class PeerNetwork implements AutoCloseable {
     detector = newDetector;
   }
 
-  /** A ping to this broker, sent at that time, was answered. */
-  void pingAnswered(int brokerId, long sentNanos) {
+  /** Sends a ping, which nobody answers; lost without a word if there is no connection. */
+  void ping(int brokerId, PeerPingRequest ping) {
+    Peer peer = peers.get(brokerId);
+    if (peer != null) {
+      peer.control().tell(ApiKind.PEER_PING, ping);
+    }
+  }
+
+  /** A ping of this broker came. */
+  public void pinged(int brokerId, PeerPingRequest ping) {
     FailureDetector watching = detector;
     if (watching != null) {
-      watching.answered(brokerId, sentNanos);
+      watching.pinged(
+          brokerId, ping.getLife(), ping.getSentNanos(), ping.getSeenLife(), ping.getSeenNanos());
     }
   }
 

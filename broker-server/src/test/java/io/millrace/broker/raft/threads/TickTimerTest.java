@@ -108,6 +108,36 @@ class TickTimerTest {
     assertThat(ran).hasValue(10);
   }
 
+  /** As a heartbeat timer does, which still holds the lock that its heartbeat needs. */
+  @Test
+  void whatATaskLeavesToDoRunsBehindItOnItsThread() throws Exception {
+    assertThat(TickTimer.afterThisTask(() -> {})).as("here is no timer").isFalse();
+    List<String> order = Collections.synchronizedList(new ArrayList<>());
+    CountDownLatch done = new CountDownLatch(2);
+    for (int i = 1; i <= 2; i++) {
+      int task = i;
+      timer.schedule(
+          () -> {
+            Thread thread = Thread.currentThread();
+            assertThat(
+                    TickTimer.afterThisTask(
+                        () -> {
+                          order.add("left by " + task + " " + (Thread.currentThread() == thread));
+                          done.countDown();
+                          throw new IllegalStateException("contained");
+                        }))
+                .isTrue();
+            order.add("task " + task);
+          },
+          TickTimer.LONG_DELAY_MILLIS,
+          TimeUnit.MILLISECONDS,
+          LONG_TICKS);
+    }
+    done.await();
+    assertThat(order).containsSubsequence("task 1", "left by 1 true");
+    assertThat(order).containsSubsequence("task 2", "left by 2 true");
+  }
+
   @Test
   void aTaskThatThrowsHarmsNoOther() {
     AtomicInteger ran = new AtomicInteger();

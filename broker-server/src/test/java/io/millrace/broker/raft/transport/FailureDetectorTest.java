@@ -3,8 +3,10 @@ package io.millrace.broker.raft.transport;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -14,6 +16,8 @@ class FailureDetectorTest {
   private final List<String> events = new ArrayList<>();
   private final Set<Integer> answering = new HashSet<>();
   private final List<Integer> pinged = new ArrayList<>();
+  private final Map<Integer, List<Long>> lastSeen = new HashMap<>();
+  private long ownLife;
   private long nowNanos = Long.MAX_VALUE - TimeUnit.SECONDS.toNanos(1); // The clock wraps round.
   private final FailureDetector detector =
       new FailureDetector(
@@ -31,8 +35,10 @@ class FailureDetectorTest {
             }
           });
 
-  private void ping(int brokerId) {
+  private void ping(int brokerId, long life, long sentNanos, long seenLife, long seenNanos) {
     pinged.add(brokerId);
+    ownLife = life;
+    lastSeen.put(brokerId, List.of(seenLife, seenNanos));
     if (answering.contains(brokerId)) {
       detector.heard(brokerId);
     }
@@ -183,10 +189,12 @@ class FailureDetectorTest {
   void contactLastsHalfASecondFromTheSendingOfAnAnsweredPing() {
     connected(2);
     assertThat(detector.hasContact(2)).isFalse(); // Heard, but no ping was answered.
+    ticks(1);
     long sentNanos = nowNanos;
     passMillis(200);
-    detector.answered(2, sentNanos);
-    detector.answered(2, sentNanos - 1_000_000); // Late answers come in any order.
+    detector.pinged(2, 9, 1000, ownLife, sentNanos);
+    // Pings of two connections come in any order.
+    detector.pinged(2, 9, 900, ownLife, sentNanos - 1_000_000);
     passMillis(299);
     assertThat(detector.hasContact(2)).isTrue();
     passMillis(1);
@@ -197,8 +205,35 @@ class FailureDetectorTest {
   @Test
   void aBrokerThatIsDownIsNotInContact() {
     connected(2);
-    detector.answered(2, nowNanos);
+    ticks(1);
+    detector.pinged(2, 9, 1000, ownLife, nowNanos);
+    assertThat(detector.hasContact(2)).isTrue();
     detector.refused(2);
     assertThat(detector.hasContact(2)).isFalse();
+  }
+
+  /** It may have seen pings of the process that was here before; those prove nothing. */
+  @Test
+  void onlyPingsOfThisLifeCount() {
+    connected(2);
+    ticks(1);
+    detector.pinged(2, 9, 1000, ownLife + 1, nowNanos);
+    assertThat(detector.hasContact(2)).isFalse();
+    detector.pinged(2, 9, 1100, 0, 0);
+    assertThat(detector.hasContact(2)).isFalse();
+  }
+
+  @Test
+  void aPingCarriesTheNewestOneOfTheOther() {
+    connected(2);
+    ticks(1);
+    assertThat(lastSeen.get(2)).containsExactly(0L, 0L);
+    detector.pinged(2, 9, 5000, 0, 0);
+    detector.pinged(2, 9, 4000, 0, 0);
+    ticks(1);
+    assertThat(lastSeen.get(2)).containsExactly(9L, 5000L);
+    detector.pinged(2, 10, 30, 0, 0); // Started anew, perhaps on another machine.
+    ticks(1);
+    assertThat(lastSeen.get(2)).containsExactly(10L, 30L);
   }
 }
