@@ -45,6 +45,9 @@ final class PrefixRelease {
 
   private static final Logger LOG = LoggerFactory.getLogger(PrefixRelease.class);
 
+  /** A log thread that is behind by more has other troubles; then it is asked once more. */
+  private static final long PROMISE_MILLIS = 30_000;
+
   private final String group;
   private final PartitionLog log;
   private final SegmentLogStorage storage;
@@ -53,6 +56,15 @@ final class PrefixRelease {
   private final Checkpointer checkpointer;
   private final GroupConfigurations configurations;
   private final AtomicBoolean asking = new AtomicBoolean();
+
+  /**
+   * JRaft's first index when its log thread has come to what it was asked for. Until then there is
+   * nothing to ask: each question is an event in the ring of that thread, and a full ring makes
+   * JRaft refuse entries.
+   */
+  private volatile long promisedFirstIndex;
+
+  private volatile long promisedNanos;
 
   /** First entry that shall stay. */
   private volatile long target = 1;
@@ -106,7 +118,7 @@ final class PrefixRelease {
         LOG.debug("{}: the log begins at entry {} instead of {}", group, first, log.firstIndex());
         log.prefix().drop(first);
       }
-      if (first < wanted) {
+      if (first < wanted && !isPromised(wanted)) {
         ask(node, wanted, again);
       }
     }
@@ -127,17 +139,29 @@ final class PrefixRelease {
     stopped = true;
   }
 
+  private boolean isPromised(long wanted) {
+    return promisedFirstIndex >= wanted
+        && System.nanoTime() - promisedNanos < TimeUnit.MILLISECONDS.toNanos(PROMISE_MILLIS);
+  }
+
   private void ask(NodeImpl node, long wanted, Runnable again) {
     if (!asking.compareAndSet(false, true)) {
       return;
     }
     target = wanted;
+    long before = snapshots.lastIndex();
     node.snapshot(
         status -> {
-          asking.set(false);
           if (status.isOk()) {
+            // Behind the one saved before, or, if none was saved now, behind the last one.
+            if (before > 0) {
+              promisedFirstIndex = before + 1;
+              promisedNanos = System.nanoTime();
+            }
+            asking.set(false);
             again.run();
           } else {
+            asking.set(false);
             LOG.debug("{}: JRaft keeps its first entry for now: {}", group, status);
           }
         });
