@@ -249,7 +249,19 @@ public record BrokerConfig(
         values.bytes(
             ConfigKey.REFILL_BYTES_PER_SECOND, RaftSettings.DEFAULT_REFILL_BYTES_PER_SECOND);
     range(ConfigKey.REFILL_BYTES_PER_SECOND, refillBytes, 64 * 1024, Long.MAX_VALUE);
-    return new RaftSettings(electionTimeoutMillis, checkpointBytes, checkpointMillis, refillBytes);
+    long scrubBytes =
+        values.bytes(ConfigKey.SCRUB_BYTES_PER_SECOND, RaftSettings.DEFAULT_SCRUB_BYTES_PER_SECOND);
+    int scrubMillis =
+        values.integer(
+            ConfigKey.SCRUB_INTERVAL_MILLIS, (int) RaftSettings.DEFAULT_SCRUB_INTERVAL_MILLIS);
+    range(ConfigKey.SCRUB_INTERVAL_MILLIS, scrubMillis, 100, Integer.MAX_VALUE);
+    return new RaftSettings(
+        electionTimeoutMillis,
+        checkpointBytes,
+        checkpointMillis,
+        refillBytes,
+        scrubBytes,
+        scrubMillis);
   }
 
   private static RetentionTimes retentionTimes(ConfigValues values) {

@@ -126,6 +126,15 @@ public enum ConfigKey {
       false,
       "What this broker reads, checks and copies per second to complete the logs of replicas that"
           + " may have lost entries; default 100 MiB."),
+  SCRUB_BYTES_PER_SECOND(
+      "scrub.bytes.per.second",
+      false,
+      "What this broker reads per second to find damage in logs that nobody reads; 0 = it does not"
+          + " look. Default 4 MiB."),
+  SCRUB_INTERVAL_MILLIS(
+      "scrub.interval.millis",
+      false,
+      "Pause before each pass through all logs; default 21600000 (6 hours)."),
   FAULTS_ALLOWED(
       "faults.allowed",
       false,

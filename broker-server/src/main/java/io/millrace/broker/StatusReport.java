@@ -214,6 +214,8 @@ final class StatusReport implements BrokerStatusHandler.Source {
     gauges.add(
         gauge("fetch.response.bytes", fetchBudget.responseBytes(), fetchBudget.maxResponseBytes()));
     gauges.add(gauge("fetch.waiting", fetchBudget.waiting(), fetchBudget.maxWaiting()));
+    gauges.add(gauge("scrub.bytes", replicas.scrubbedBytes(), 0));
+    gauges.add(gauge("scrub.damaged.segments", replicas.scrubDamaged(), 0));
     gauges.add(gauge("raft.messages.in", peerRequests.parsedCount(), 0));
     Runtime jvm = Runtime.getRuntime();
     // Garbage included: what would be left after a collection is not known without one.

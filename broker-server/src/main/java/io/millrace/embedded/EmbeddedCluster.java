@@ -56,6 +56,7 @@ public final class EmbeddedCluster implements AutoCloseable {
    * @param electionTimeoutMillis of every Raft group; small values make tests quick
    * @param peerTls files of each broker, by id, for TLS between them; gives null = plain text
    * @param retention when what topics hold no longer is looked for and deleted
+   * @param scrubIntervalMillis pause before each pass through all logs that looks for damage
    */
   public record Options(
       int brokers,
@@ -63,7 +64,8 @@ public final class EmbeddedCluster implements AutoCloseable {
       IntFunction<Disk> disks,
       int electionTimeoutMillis,
       IntFunction<PeerTlsFiles> peerTls,
-      RetentionTimes retention) {
+      RetentionTimes retention,
+      long scrubIntervalMillis) {
 
     public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 600;
 
@@ -81,27 +83,74 @@ public final class EmbeddedCluster implements AutoCloseable {
           id -> new DirectDisk(),
           DEFAULT_ELECTION_TIMEOUT_MILLIS,
           id -> null,
-          RetentionTimes.DEFAULT);
+          RetentionTimes.DEFAULT,
+          RaftSettings.DEFAULT_SCRUB_INTERVAL_MILLIS);
     }
 
     public Options withDisks(IntFunction<Disk> newDisks) {
-      return new Options(brokers, directory, newDisks, electionTimeoutMillis, peerTls, retention);
+      return new Options(
+          brokers,
+          directory,
+          newDisks,
+          electionTimeoutMillis,
+          peerTls,
+          retention,
+          scrubIntervalMillis);
     }
 
     public Options withDirectory(Path newDirectory) {
-      return new Options(brokers, newDirectory, disks, electionTimeoutMillis, peerTls, retention);
+      return new Options(
+          brokers,
+          newDirectory,
+          disks,
+          electionTimeoutMillis,
+          peerTls,
+          retention,
+          scrubIntervalMillis);
     }
 
     public Options withPeerTls(IntFunction<PeerTlsFiles> newPeerTls) {
-      return new Options(brokers, directory, disks, electionTimeoutMillis, newPeerTls, retention);
+      return new Options(
+          brokers,
+          directory,
+          disks,
+          electionTimeoutMillis,
+          newPeerTls,
+          retention,
+          scrubIntervalMillis);
     }
 
     public Options withElectionTimeoutMillis(int newElectionTimeoutMillis) {
-      return new Options(brokers, directory, disks, newElectionTimeoutMillis, peerTls, retention);
+      return new Options(
+          brokers,
+          directory,
+          disks,
+          newElectionTimeoutMillis,
+          peerTls,
+          retention,
+          scrubIntervalMillis);
     }
 
     public Options withRetention(RetentionTimes newRetention) {
-      return new Options(brokers, directory, disks, electionTimeoutMillis, peerTls, newRetention);
+      return new Options(
+          brokers,
+          directory,
+          disks,
+          electionTimeoutMillis,
+          peerTls,
+          newRetention,
+          scrubIntervalMillis);
+    }
+
+    public Options withScrubIntervalMillis(long newScrubIntervalMillis) {
+      return new Options(
+          brokers,
+          directory,
+          disks,
+          electionTimeoutMillis,
+          peerTls,
+          retention,
+          newScrubIntervalMillis);
     }
   }
 
@@ -199,7 +248,9 @@ public final class EmbeddedCluster implements AutoCloseable {
                 options.electionTimeoutMillis(),
                 RaftSettings.DEFAULT_CHECKPOINT_BYTES,
                 RaftSettings.DEFAULT_CHECKPOINT_MILLIS,
-                RaftSettings.DEFAULT_REFILL_BYTES_PER_SECOND),
+                RaftSettings.DEFAULT_REFILL_BYTES_PER_SECOND,
+                RaftSettings.DEFAULT_SCRUB_BYTES_PER_SECOND,
+                options.scrubIntervalMillis()),
             options.retention(),
             diskLowBytes(disk),
             true,

@@ -73,7 +73,8 @@ class BrokerConfigTest {
             new PeerTlsFiles(
                 Path.of("/tls/b2.pem"), Path.of("/tls/b2.key"), Path.of("/tls/trust.pem")));
     assertThat(config.network().maxFrameBytes()).isEqualTo(32 << 20);
-    assertThat(config.raft()).isEqualTo(new RaftSettings(2_000, 64L << 20, 60_000, 100L << 20));
+    assertThat(config.raft())
+        .isEqualTo(new RaftSettings(2_000, 64L << 20, 60_000, 100L << 20, 4L << 20, 21_600_000));
     assertThat(config.effective())
         .containsEntry(ConfigKey.MAX_FRAME_BYTES, new Effective("32 MiB", Origin.FILE))
         .containsEntry(ConfigKey.MAX_CONNECTIONS, new Effective("1000", Origin.DEFAULT))

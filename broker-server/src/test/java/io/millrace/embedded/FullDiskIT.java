@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.millrace.broker.log.DiskSpace;
 import io.millrace.broker.log.SimulatedDisk;
 import io.millrace.client.ClientConfig;
+import io.millrace.client.FsyncPolicy;
 import io.millrace.client.MillraceClient;
 import io.millrace.client.OffsetSpec;
 import io.millrace.client.Producer;
@@ -118,6 +119,38 @@ class FullDiskIT {
           WAIT_MILLIS,
           () -> disks.get(id).exists(cluster.dataDirectory(id).resolve(DiskSpace.RESERVE_FILE)));
     }
+  }
+
+  /**
+   * No fsync failed, so what was written before, and acknowledged, is not to be cut off. One
+   * replica, so that no other one can make up for it.
+   */
+  @Test
+  void underOsAFailedWriteCostsNothingAcknowledged() throws Exception {
+    String topic = "loose";
+    try (MillraceClient client = connect()) {
+      client
+          .admin()
+          .createTopic(TopicSpec.of(topic, 1, 1).withFsync(FsyncPolicy.OS))
+          .get(30, TimeUnit.SECONDS);
+    }
+    int acknowledged = produce(topic, 50);
+    try (MillraceClient client = connect();
+        Producer producer = producer(client, 3000)) {
+      // On their way before anybody has looked at the disk: a write itself fails.
+      List<CompletableFuture<Receipt>> receipts = new ArrayList<>();
+      for (int i = 0; i < 300; i++) {
+        receipts.add(producer.send(record(topic)));
+      }
+      receipts.get(0).get(30, TimeUnit.SECONDS);
+      disks.values().forEach(FullDiskIT::fill);
+      for (CompletableFuture<Receipt> each : receipts) {
+        acknowledged += each.handle((r, failure) -> failure == null ? 1 : 0).get();
+      }
+    }
+    disks.values().forEach(disk -> disk.lose(FOREIGN));
+    acknowledged += produce(topic, 20);
+    assertThat(read(topic)).isGreaterThanOrEqualTo(acknowledged);
   }
 
   /** One follower's disk is full: the others go on, and it catches up when there is room. */

@@ -61,13 +61,20 @@ class RefillIT {
   private int sent;
 
   private void start(io.millrace.client.FsyncPolicy fsync) throws Exception {
+    start(fsync, 3_600_000);
+  }
+
+  private void start(io.millrace.client.FsyncPolicy fsync, long scrubMillis) throws Exception {
     System.out.println("refill seed " + SEED);
     for (int id = 1; id <= 3; id++) {
       disks.put(id, new SimulatedDisk(SEED + id));
     }
     cluster =
         EmbeddedCluster.start(
-            EmbeddedCluster.Options.of(3).withDirectory(directory).withDisks(disks::get));
+            EmbeddedCluster.Options.of(3)
+                .withDirectory(directory)
+                .withDisks(disks::get)
+                .withScrubIntervalMillis(scrubMillis));
     try (MillraceClient client = connect()) {
       TopicSpec topic = TopicSpec.of(TOPIC, 1, 3).withSegmentBytes(SEGMENT_BYTES).withFsync(fsync);
       client.admin().createTopic(topic).get(30, TimeUnit.SECONDS);
@@ -89,14 +96,44 @@ class RefillIT {
     start(io.millrace.client.FsyncPolicy.ALWAYS);
     produce(300);
     cluster.stop(3);
+    // A start reads only what stands behind the newest checkpoint.
     Path last = segments(3).get(segments(3).size() - 1);
-    disks.get(3).flip(last, disks.get(3).content(last).length - 100, 2);
+    disks.get(3).flip(last, disks.get(3).content(last).length - 1, 2);
     cluster.start(3);
 
     ReplicaStatus repaired = awaitRefilled(3);
     assertThat(repaired.getRecovery()).contains("was refilled: damaged log");
     assertThat(asideFiles(3)).as("the damaged segment is kept").isNotEmpty();
     produce(50);
+    assertWhole();
+  }
+
+  /** In a closed segment of a running broker, which nobody reads: the scrub finds it. */
+  @Test
+  void aFlippedBitThatNobodyReads() throws Exception {
+    start(io.millrace.client.FsyncPolicy.ALWAYS, 200);
+    produce(300);
+    int leader = leader();
+    Path closed = segments(leader).get(0);
+    byte[] before = disks.get(leader).content(closed);
+    disks.get(leader).flip(closed, 30_000, 5);
+
+    ReplicaStatus repaired = awaitRefilled(leader);
+    assertThat(repaired.getRecovery()).contains("was refilled: damaged log");
+    assertThat(disks.get(leader).content(segments(leader).get(0))).isEqualTo(before);
+    produce(50);
+    assertWhole();
+  }
+
+  /** The leader sends what is on its disk; whoever reads it tells it so, and reads on elsewhere. */
+  @Test
+  void aFlippedBitThatAReaderMeets() throws Exception {
+    start(io.millrace.client.FsyncPolicy.ALWAYS);
+    produce(300);
+    int leader = leader();
+    disks.get(leader).flip(segments(leader).get(0), 30_000, 5);
+    readAll();
+    assertThat(awaitRefilled(leader).getRecovery()).contains("was refilled: damaged log");
     assertWhole();
   }
 
@@ -127,17 +164,37 @@ class RefillIT {
     assertWhole();
   }
 
+  @Test
+  void aDirectoryLostWhileTheBrokerRuns() throws Exception {
+    start(io.millrace.client.FsyncPolicy.ALWAYS);
+    produce(100);
+    Path lost = replicaDirectory(3);
+    for (Path path : List.copyOf(disks.get(3).allContent().keySet())) {
+      if (path.startsWith(lost)) {
+        disks.get(3).lose(path);
+      }
+    }
+    disks.get(3).delete(lost);
+    produce(200); // More than a segment, and the next one has no place.
+
+    assertThat(awaitRefilled(3).getRecovery()).contains("no segment is left");
+    cluster.stop(3);
+    cluster.start(3);
+    awaitAllOk();
+    assertWhole();
+  }
+
   /** With the other acknowledging replica away: unavailable, not lost, and back when it returns. */
   @Test
   void damageWhileAnotherReplicaIsAway() throws Exception {
     start(io.millrace.client.FsyncPolicy.ALWAYS);
     produce(300);
     cluster.stop(2);
-    cluster.stop(3);
+    cluster.kill(3);
     Path first = segments(3).get(1);
     disks.get(3).flip(first, 5000, 4);
     Path last = segments(3).get(segments(3).size() - 1);
-    disks.get(3).flip(last, disks.get(3).content(last).length - 100, 2);
+    disks.get(3).flip(last, disks.get(3).content(last).length - 1, 2);
     cluster.await("step-down of the last one", WAIT_MILLIS, () -> !leads(1));
     cluster.start(3);
 
@@ -163,10 +220,10 @@ class RefillIT {
   void killedWhileItIsRefilled() throws Exception {
     start(io.millrace.client.FsyncPolicy.ALWAYS);
     produce(400);
-    cluster.stop(3);
+    cluster.kill(3);
     disks.get(3).flip(segments(3).get(0), 3000, 1);
     Path last = segments(3).get(segments(3).size() - 1);
-    disks.get(3).flip(last, disks.get(3).content(last).length - 100, 2);
+    disks.get(3).flip(last, disks.get(3).content(last).length - 1, 2);
     for (int round = 0; round < 12; round++) {
       // A start alone takes some hundred operations, a refill some hundred more.
       disks.get(3).killAfter(20 + random.nextInt(400));
@@ -360,6 +417,11 @@ class RefillIT {
                     .distinct()
                     .count()
                 == 1);
+    readAll();
+    assertSameEntries();
+  }
+
+  private void readAll() {
     try (MillraceClient client = connect();
         Reader reader = client.reader(new ReaderConfig().withStart(OffsetSpec.earliest()))) {
       reader.assignAll(TOPIC);
@@ -376,6 +438,9 @@ class RefillIT {
         }
       }
     }
+  }
+
+  private void assertSameEntries() throws IOException {
     Map<Integer, Path> directories = new HashMap<>();
     for (int id : cluster.ids()) {
       directories.put(id, replicaDirectory(id));

@@ -154,9 +154,10 @@ public final class DiskSpace {
 
   /** Somewhat more room is needed to get better than to stay so: it must not flap. */
   private Level levelOf(long free) {
-    if (free < limits.criticalBytes()
-        || level == Level.CRITICAL && free < limits.criticalBytes() + limits.criticalBytes() / 2) {
-      // The reserve is part of what is free now; with it alone nothing is better.
+    // The reserve is part of what is free then; with it alone nothing is better.
+    long betterAt =
+        limits.criticalBytes() + Math.max(limits.criticalBytes() / 2, limits.reserveBytes());
+    if (free < limits.criticalBytes() || level == Level.CRITICAL && free < betterAt) {
       return Level.CRITICAL;
     }
     if (free < limits.lowBytes() || level != Level.ROOMY && free < back()) {

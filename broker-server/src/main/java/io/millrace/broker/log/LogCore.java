@@ -26,6 +26,7 @@ final class LogCore {
   private final ReentrantReadWriteLock structure = new ReentrantReadWriteLock();
   private volatile LogView view;
   private volatile LogFailedException failure;
+  private volatile boolean writtenInDoubt;
   private volatile boolean directoryDirty;
   private volatile boolean closed;
 
@@ -90,8 +91,23 @@ final class LogCore {
     }
   }
 
+  /** Whether a failed fsync or removal leaves open what of the written bytes is on the device. */
+  boolean isWrittenInDoubt() {
+    return writtenInDoubt;
+  }
+
   /** Ends all writing. Only the first failure counts and is told. */
   LogFailedException fail(String what, Throwable cause) {
+    writtenInDoubt = true;
+    return end(what, cause);
+  }
+
+  /** As {@link #fail}, but all that was written before is as good as it was. */
+  LogFailedException appendFailed(Throwable cause) {
+    return end("append", cause);
+  }
+
+  private LogFailedException end(String what, Throwable cause) {
     LogFailedException mine =
         new LogFailedException(
             directory + ": " + what + " failed, the log takes no more writes: " + cause, cause);

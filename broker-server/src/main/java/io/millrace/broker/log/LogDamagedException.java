@@ -14,7 +14,7 @@ public final class LogDamagedException extends RuntimeException {
   private final long lastIndex;
   private final boolean validFollows;
 
-  LogDamagedException(
+  public LogDamagedException(
       Path file, long firstIndex, long lastIndex, boolean validFollows, String reason) {
     super(
         "log damaged: entries "

@@ -168,7 +168,7 @@ public final class LogPrefix {
       try {
         writer.roll();
       } catch (IOException | RuntimeException e) {
-        throw core.fail("beginning a new segment", e);
+        throw core.appendFailed(e);
       }
       return true;
     } finally {

@@ -60,6 +60,30 @@ final class LogReader {
     }
   }
 
+  /**
+   * Reads the batch that holds an offset and verifies its checksum.
+   *
+   * @throws LogDamagedException if it does not match
+   */
+  void verify(LogView view, long offset) throws IOException {
+    int ordinal = view.segmentOfOffset(offset);
+    Segment segment = view.segments()[ordinal];
+    DiskFile file = segment.log().acquire();
+    try {
+      IndexEntry entry = floor(segment, IndexEntry.OFFSET_FIELD, offset);
+      HeaderWalk walk = from(segment, file, entry, view.endPosition(ordinal));
+      while (walk.next()) {
+        if (walk.nextOffset() > offset) {
+          walk.readBatch();
+          return;
+        }
+      }
+      throw new IndexDamagedException(segment, "offset " + offset + " is not found in " + segment);
+    } finally {
+      segment.log().release();
+    }
+  }
+
   long endOffset(LogView view, long index) throws IOException {
     int ordinal = view.segmentOfIndex(index);
     Segment segment = view.segments()[ordinal];

@@ -62,12 +62,13 @@ public final class LogSalvage {
       return new Result(null, List.of());
     }
     List<SegmentName> names = segments();
+    long doubtful = failedAbove();
     int whole = 0;
     String reason = null;
     SegmentFoot previous = null;
     while (whole < names.size() && reason == null) {
       boolean last = whole == names.size() - 1;
-      Check check = check(names.get(whole), previous, last);
+      Check check = check(names.get(whole), previous, last, doubtful);
       reason = check.problem();
       previous = check.foot();
       whole += reason == null ? 1 : 0;
@@ -96,6 +97,24 @@ public final class LogSalvage {
     return moved;
   }
 
+  /**
+   * The last entry before a failed fsync. What is above it can be read from the page cache and be
+   * missing on the device, and a later fsync says nothing about it.
+   */
+  private long failedAbove() throws IOException {
+    long lowest = Long.MAX_VALUE;
+    for (Path file : disk.list(directory)) {
+      SegmentName name = SegmentName.parse(file);
+      if (name != null && !SegmentName.isLog(file)) {
+        try (DiskFile index = disk.open(file, false)) {
+          IndexMark mark = SegmentIndex.loadMark(index, name);
+          lowest = mark != null && mark.failed() ? Math.min(lowest, mark.index()) : lowest;
+        }
+      }
+    }
+    return lowest;
+  }
+
   private List<SegmentName> segments() throws IOException {
     List<SegmentName> names = new ArrayList<>();
     for (Path file : disk.list(directory)) {
@@ -115,7 +134,8 @@ public final class LogSalvage {
    */
   private record Check(String problem, SegmentFoot foot) {}
 
-  private Check check(SegmentName name, SegmentFoot previous, boolean last) throws IOException {
+  private Check check(SegmentName name, SegmentFoot previous, boolean last, long doubtful)
+      throws IOException {
     if (previous != null
         && (previous.lastIndex() + 1 != name.firstIndex()
             || previous.nextOffset() != name.baseOffset())) {
@@ -132,6 +152,10 @@ public final class LogSalvage {
       SegmentScanner scanner =
           new SegmentScanner(file, found.size(), cursor, true, batch -> -1, due -> null);
       SegmentScanner.Verdict verdict = scanner.scan(Long.MAX_VALUE);
+      if (cursor.index - 1 > doubtful) {
+        return new Check(
+            name + ".log holds entry " + (cursor.index - 1) + ", whose fsync failed", null);
+      }
       return switch (verdict) {
         case FOOT ->
             scanner.footEnd() == found.size()

@@ -3,6 +3,7 @@ package io.millrace.broker.log;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -145,7 +146,7 @@ public final class PartitionLog implements AutoCloseable {
       try {
         writer.append(entries);
       } catch (IOException | RuntimeException e) {
-        throw core.fail("append", e);
+        throw core.appendFailed(e);
       }
       if (core.config().fsync() == FsyncPolicy.ALWAYS) {
         syncer.sync();
@@ -301,6 +302,22 @@ public final class PartitionLog implements AutoCloseable {
     return slice == null ? FetchSlice.empty(offset) : slice;
   }
 
+  /**
+   * Reads the batch that holds an offset, for somebody who could not read it.
+   *
+   * @throws LogDamagedException if its checksum does not match here either
+   */
+  public void verifyBatchAt(long offset) throws IOException {
+    reading(
+        null,
+        view -> {
+          if (offset >= view.logStart() && offset < view.logEnd()) {
+            reader.verify(view, offset);
+          }
+          return null;
+        });
+  }
+
   /** The first record between two offsets that is not older than a time; null if none is. */
   public OffsetAndTimestamp offsetForTimestamp(
       long timestampMillis, long fromOffset, long endOffset) throws IOException {
@@ -373,6 +390,11 @@ public final class PartitionLog implements AutoCloseable {
     return bytes;
   }
 
+  /** The segments' files, ascending; later ones may have come, and any may go. */
+  public List<Path> segmentFiles() {
+    return Arrays.stream(core.view().segments()).map(each -> each.log().path()).toList();
+  }
+
   public int segmentCount() {
     return core.view().segments().length;
   }
@@ -389,6 +411,14 @@ public final class PartitionLog implements AutoCloseable {
 
   public boolean isClosed() {
     return core.isClosed();
+  }
+
+  /**
+   * Whether what was readable may not reach the device, because an fsync or a removal failed. A
+   * failed append alone, as on a full disk, says nothing about what was written before it.
+   */
+  public boolean writtenInDoubt() {
+    return core.isWrittenInDoubt();
   }
 
   int openFiles() {

@@ -1,6 +1,7 @@
 package io.millrace.broker.partition;
 
 import io.millrace.broker.log.FetchSlice;
+import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.partition.PartitionCounters.Counter;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.FetchRequest;
@@ -137,6 +138,9 @@ final class FetchAttempt {
     int maxBytes = own == 0 ? bytesLeft : Math.min(own, bytesLeft);
     long end = allowed < readableEnd - position ? position + allowed : readableEnd;
     try {
+      if (target.request.hasUnreadable()) {
+        target.partition.verify(target.request.getUnreadable());
+      }
       FetchSlice slice = target.partition.slice(position, end, maxBytes);
       if (slice.isEmpty() && end < readableEnd) {
         // The next batch is larger than the credit: it goes whole, and alone.
@@ -150,6 +154,9 @@ final class FetchAttempt {
       }
       return slice;
     } catch (IOException | RuntimeException e) {
+      if (e instanceof LogDamagedException damage) {
+        target.partition.damaged(damage);
+      }
       checks[i] =
           ReadCheck.failed(
               ErrorCode.STORAGE_ERROR.toInfo(

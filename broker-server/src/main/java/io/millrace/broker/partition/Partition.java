@@ -2,6 +2,7 @@ package io.millrace.broker.partition;
 
 import com.google.protobuf.ByteString;
 import io.millrace.broker.log.FetchSlice;
+import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.partition.PartitionCounters.Counter;
 import io.millrace.broker.raft.ProposalCallback;
@@ -143,6 +144,16 @@ public final class Partition implements ReplicaStateMachine {
   /** Reads files: not for event loops. */
   FetchSlice slice(long position, long endOffset, int maxBytes) throws IOException {
     return log.slice(position, endOffset, maxBytes);
+  }
+
+  /** Verifies the batch that holds an offset, which somebody could not read. Reads files. */
+  void verify(long offset) throws IOException {
+    log.verifyBatchAt(offset);
+  }
+
+  /** What was to be read is damaged here: another replica has to serve it, and to mend this one. */
+  void damaged(LogDamagedException damage) {
+    raft.damaged(damage);
   }
 
   /** Why this replica answers no reader; null = it does. */

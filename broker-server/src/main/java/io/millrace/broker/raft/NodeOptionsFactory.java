@@ -79,8 +79,8 @@ final class NodeOptionsFactory {
     raft.setMaxByteCountPerRpc(128 * 1024);
     raft.setFileCheckHole(false);
     raft.setMaxEntriesSize(256);
-    // One request holds this plus at most one more batch.
-    raft.setMaxBodySize(MIB);
+    // One request holds this plus at most one more batch. Less with many groups: CatchUpMemory.
+    raft.setMaxBodySize(CatchUpMemory.MOST_BODY_BYTES);
     // Everything that waits during one fdatasync goes into the next; the default of 256 KiB would
     // give every larger append its own.
     raft.setMaxAppendBufferSize(8 * MIB);
@@ -94,7 +94,7 @@ final class NodeOptionsFactory {
     raft.setSyncMeta(true);
     raft.setOpenStatistics(false);
     raft.setReplicatorPipeline(true);
-    raft.setMaxReplicatorInflightMsgs(16);
+    raft.setMaxReplicatorInflightMsgs(CatchUpMemory.MOST_MESSAGES);
     // Entries in flight per group stay below Partition's limit of half of this.
     raft.setDisruptorBufferSize(1024);
     // Read by the wait strategy of the log's ring, which ours has no use for.

@@ -1,5 +1,6 @@
 package io.millrace.broker.raft;
 
+import io.millrace.broker.log.LogDamagedException;
 import java.nio.ByteBuffer;
 
 /**
@@ -37,6 +38,9 @@ public interface RaftGroup {
   void propose(ByteBuffer batch, long expectedTerm, ProposalCallback callback);
 
   long appliedIndex();
+
+  /** Entries of the log are damaged: the replica stops, and is completed from another one. */
+  void damaged(LogDamagedException damage);
 
   /** Hands leadership to another broker; its outcome shows in leaderStopped / leaderStarted. */
   boolean transferLeadership(int toBrokerId);

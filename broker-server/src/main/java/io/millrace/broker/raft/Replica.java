@@ -161,8 +161,10 @@ public final class Replica implements RaftGroup {
   }
 
   private static boolean hasSegments(RaftContext context, ReplicaSpec spec) throws IOException {
-    return context.disk().list(spec.directory()).stream()
-        .anyMatch(path -> path.getFileName().toString().endsWith(".log"));
+    // A directory that is gone while the broker runs is lost like one that is gone at its start.
+    return context.disk().exists(spec.directory())
+        && context.disk().list(spec.directory()).stream()
+            .anyMatch(path -> path.getFileName().toString().endsWith(".log"));
   }
 
   private static void firstStart(RaftContext context, ReplicaSpec spec)
@@ -388,6 +390,11 @@ public final class Replica implements RaftGroup {
 
   // ------------------------------------------------------------------------------------- failure
 
+  @Override
+  public void damaged(LogDamagedException damage) {
+    storageFailed(damage);
+  }
+
   void storageFailed(Exception cause) {
     String reason =
         cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
@@ -497,7 +504,8 @@ public final class Replica implements RaftGroup {
 
   /** What other brokers may copy. Any thread. */
   ReplicaSource.Source asSource() {
-    long leads = leadsInTerm;
+    // Not one that was replaced without knowing it yet.
+    long leads = leadsInTerm != 0 && hasQuorumContact() ? leadsInTerm : 0;
     return new ReplicaSource.Source(
         log,
         true,
@@ -591,6 +599,12 @@ public final class Replica implements RaftGroup {
 
   // --------------------------------------------------------------------------------------- status
 
+  /** JRaft reads both anew for each request. */
+  void limitCatchUp(CatchUpMemory memory) {
+    node.getRaftOptions().setMaxReplicatorInflightMsgs(memory.messages());
+    node.getRaftOptions().setMaxBodySize(memory.bodyBytes());
+  }
+
   /** Knows no leader and is none. */
   boolean isLeaderless() {
     return leader == 0 && !isLeader();
@@ -602,6 +616,11 @@ public final class Replica implements RaftGroup {
 
   public ReplicaSpec spec() {
     return spec;
+  }
+
+  /** The log time that a TIME batch carries; any thread. */
+  long logTimeOf(ByteBuffer timeBatch) {
+    return factory.logTimeOf(timeBatch);
   }
 
   public PartitionLog log() {

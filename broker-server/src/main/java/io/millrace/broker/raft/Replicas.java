@@ -93,7 +93,9 @@ public final class Replicas implements AutoCloseable {
   private final ScheduledExecutorService syncer;
   private final FastElections fastElections;
   private final Refills refills;
+  private final Scrubber scrubberOrNull;
   private final AtomicBoolean intervalSyncs = new AtomicBoolean();
+  private CatchUpMemory catchUpMemory; // of the syncer
   private volatile boolean closed;
 
   public Replicas(RaftContext context) {
@@ -108,8 +110,19 @@ public final class Replicas implements AutoCloseable {
             context.votes(),
             context.network(),
             context.diskSpace(),
-            context.settings().refillBytesPerSecond());
+            context.settings().refillBytesPerSecond(),
+            TimeUnit.MILLISECONDS.toNanos(2L * context.settings().electionTimeoutMillis()));
+    this.scrubberOrNull =
+        context.settings().scrubBytesPerSecond() == 0
+            ? null
+            : new Scrubber(
+                context.brokerId(), context.disk(), this::allRunning, context.settings());
     this.syncer = executor("log-sync-" + context.brokerId() + "-", 1);
+    syncer.scheduleWithFixedDelay(
+        this::shareCatchUpMemory,
+        MARK_INTERVAL_MILLIS,
+        MARK_INTERVAL_MILLIS,
+        TimeUnit.MILLISECONDS);
     syncer.scheduleWithFixedDelay(
         this::storeMarks, MARK_INTERVAL_MILLIS, MARK_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
   }
@@ -279,13 +292,17 @@ public final class Replicas implements AutoCloseable {
 
   private void afterFailure(Slot slot, PartitionLog log) {
     String group = slot.spec.groupId();
-    if (context.votes().state(group).health() == StoredHealth.STORED_OK && log.failed()) {
+    boolean always = slot.spec.logConfig().fsync() == FsyncPolicy.ALWAYS;
+    // A failed append, as on a full disk, under the other policies: what was acknowledged was
+    // written before and is as good as it was. Cutting back to the mark would lose it.
+    boolean inDoubt = always ? log.failed() : log.writtenInDoubt();
+    if (context.votes().state(group).health() == StoredHealth.STORED_OK && inDoubt) {
       // What a failed fsync covered is unknown and reading it back proves nothing. With "always"
       // nothing above the sync mark was acknowledged, so cutting back to it is safe; with the other
       // policies the cut part may have been.
       // From memory: what is stored of the mark can be older, and cutting there would lose more.
       slot.failedAbove = log.syncMark();
-      if (slot.spec.logConfig().fsync() == FsyncPolicy.ALWAYS) {
+      if (always) {
         saveMark(slot, log.syncMark());
       } else {
         saveSuspect(group, slot.reason);
@@ -364,6 +381,19 @@ public final class Replicas implements AutoCloseable {
     }
   }
 
+  /** Once a second is soon enough: what is too much now is still bounded per group. */
+  private void shareCatchUpMemory() {
+    List<Replica> led = allRunning().stream().filter(Replica::isLeader).toList();
+    int followers = led.stream().mapToInt(each -> each.spec().members().size() - 1).max().orElse(0);
+    CatchUpMemory share =
+        CatchUpMemory.of(Runtime.getRuntime().maxMemory(), led.size(), Math.max(1, followers));
+    if (!share.equals(catchUpMemory)) {
+      LOG.info("{} groups led, catching up with {}", led.size(), share);
+      catchUpMemory = share;
+    }
+    led.forEach(each -> each.limitCatchUp(share));
+  }
+
   private void storeMarks() {
     Map<String, SyncMark> changed = new HashMap<>();
     List<Slot> touched = new ArrayList<>();
@@ -425,6 +455,16 @@ public final class Replicas implements AutoCloseable {
     return replica == null ? refills.source(name) : replica.asSource();
   }
 
+  /** Bytes that the scrub has read since the start. */
+  public long scrubbedBytes() {
+    return scrubberOrNull == null ? 0 : scrubberOrNull.checkedBytes();
+  }
+
+  /** Segments in which the scrub has found damage since the start. */
+  public long scrubDamaged() {
+    return scrubberOrNull == null ? 0 : scrubberOrNull.damagedSegments();
+  }
+
   /** True if a replica of the group is here, in whatever state. */
   public boolean has(String name) {
     return slots.containsKey(name);
@@ -483,6 +523,9 @@ public final class Replicas implements AutoCloseable {
   public void close() {
     closed = true;
     syncer.shutdown();
+    if (scrubberOrNull != null) {
+      scrubberOrNull.close();
+    }
     fastElections.close();
     List<CompletableFuture<Void>> stops = new ArrayList<>();
     for (Slot slot : slots.values()) {

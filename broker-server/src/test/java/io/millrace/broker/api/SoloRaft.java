@@ -1,5 +1,6 @@
 package io.millrace.broker.api;
 
+import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.log.LogEntry;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.raft.ProposalCallback;
@@ -104,6 +105,11 @@ final class SoloRaft implements RaftGroup, AutoCloseable {
   @Override
   public long appliedIndex() {
     return log.lastIndex();
+  }
+
+  @Override
+  public void damaged(LogDamagedException damage) {
+    throw new AssertionError(damage);
   }
 
   @Override

@@ -2,6 +2,7 @@ package io.millrace.broker.cluster;
 
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
+import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.raft.ProposalCallback;
 import io.millrace.broker.raft.ProposalFailure;
 import io.millrace.broker.raft.RaftGroup;
@@ -128,6 +129,11 @@ final class FakeCluster {
     @Override
     public long appliedIndex() {
       return applied;
+    }
+
+    @Override
+    public void damaged(LogDamagedException damage) {
+      throw new AssertionError(damage);
     }
 
     @Override

@@ -76,6 +76,23 @@ class DiskSpaceTest {
     assertThat(disk.content(RESERVE)).hasSize((int) (4 * MIB));
   }
 
+  /** On a small disk the reserve is as large as the room below which it is given back. */
+  @Test
+  void aLargeReserveAloneMakesNothingBetterEither() throws IOException {
+    disk.lose(RESERVE);
+    DiskSpace small = new DiskSpace(disk, DIRECTORY, Limits.withLow(40 * MIB));
+    small.check();
+    assertThat(disk.content(RESERVE)).hasSize((int) (10 * MIB));
+    disk.put(FOREIGN, new byte[(int) (disk.usableBytes(DIRECTORY) - 9 * MIB)]);
+    small.check();
+    assertThat(small.freeBytes()).isEqualTo(19 * MIB);
+    small.check();
+    assertThat(small.level()).isEqualTo(Level.CRITICAL);
+    disk.lose(FOREIGN);
+    small.check();
+    assertThat(small.level()).isEqualTo(Level.ROOMY);
+  }
+
   @Test
   void looksAgainBeforeItsShareIsUsedUp() {
     leave(48 * MIB);

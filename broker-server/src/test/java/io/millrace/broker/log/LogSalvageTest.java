@@ -112,6 +112,29 @@ class LogSalvageTest {
     assertKeeps(SegmentName.parse(last).firstIndex() - 1);
   }
 
+  /** What it can read there may be in the page cache only, and no later fsync tells. */
+  @Test
+  void whatAFailedFsyncCoveredIsNotKept() throws IOException {
+    long synced;
+    try (PartitionLog log = open()) {
+      synced = log.syncMark().index();
+      for (int i = 1; i <= 20; i++) {
+        log.append(List.of(new LogEntry(ENTRIES + i, 9, records(2, 200, i, i))));
+      }
+      disk.failSync(1);
+      assertThatThrownBy(log::sync).isInstanceOf(LogFailedException.class);
+    }
+    assertThat(synced).isEqualTo(ENTRIES);
+    long first = SegmentName.parse(segments().get(0)).firstIndex();
+    for (Path segment : segments()) {
+      long begin = SegmentName.parse(segment).firstIndex();
+      first = begin <= synced ? begin : first;
+    }
+
+    assertThat(salvage().run().reason()).contains("whose fsync failed");
+    assertKeeps(first - 1);
+  }
+
   @Test
   void entriesThatNobodyElseHasAreSetAsideFromTheirSegmentOn() throws IOException {
     List<Path> segments = segments();

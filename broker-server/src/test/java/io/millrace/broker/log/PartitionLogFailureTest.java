@@ -79,6 +79,7 @@ class PartitionLogFailureTest {
     assertThat(failures).hasSize(1);
     assertThat(log.syncMark()).isEqualTo(mark);
     assertThat(log.failed()).isTrue();
+    assertThat(log.writtenInDoubt()).isTrue();
 
     disk.powerLoss();
     try (PartitionLog again = open(FsyncPolicy.ALWAYS, true)) {
@@ -110,6 +111,8 @@ class PartitionLogFailureTest {
         .isInstanceOf(LogFailedException.class)
         .hasMessageContaining("No space left");
     assertThat(log.lastIndex()).isEqualTo(10);
+    assertThat(log.failed()).isTrue();
+    assertThat(log.writtenInDoubt()).as("what was written before").isFalse();
     log.close();
 
     disk.capacity(Long.MAX_VALUE);

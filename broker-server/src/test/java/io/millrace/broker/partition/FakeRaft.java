@@ -1,5 +1,6 @@
 package io.millrace.broker.partition;
 
+import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.log.LogEntry;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.raft.ProposalCallback;
@@ -19,6 +20,8 @@ import java.util.List;
  * Everything runs on the calling thread, which so is the FSM thread.
  */
 final class FakeRaft implements RaftGroup {
+
+  final List<LogDamagedException> damages = new ArrayList<>();
 
   /** An entry of the log, committed or not. */
   record Entry(long index, long term, ByteBuffer batch) {}
@@ -102,6 +105,11 @@ final class FakeRaft implements RaftGroup {
     leader = true;
     mode = Mode.ACCEPT;
     machine.leaderStarted(term);
+  }
+
+  @Override
+  public void damaged(LogDamagedException damage) {
+    damages.add(damage);
   }
 
   @Override

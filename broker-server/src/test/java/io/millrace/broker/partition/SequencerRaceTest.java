@@ -2,6 +2,7 @@ package io.millrace.broker.partition;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.raft.ProposalCallback;
 import io.millrace.broker.raft.RaftGroup;
 import io.millrace.broker.state.BatchId;
@@ -87,6 +88,11 @@ class SequencerRaceTest {
     @Override
     public long appliedIndex() {
       return 0;
+    }
+
+    @Override
+    public void damaged(LogDamagedException damage) {
+      throw new AssertionError(damage);
     }
 
     @Override

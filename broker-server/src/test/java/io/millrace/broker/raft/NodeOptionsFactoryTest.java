@@ -88,7 +88,7 @@ class NodeOptionsFactoryTest {
   @Test
   void heartbeatsAndElectionFollowTheSetting() {
     GroupNodeOptions options = new GroupNodeOptions("g", null, List::of);
-    NodeOptionsFactory.apply(options, new RaftSettings(2000, 1, 1, 1));
+    NodeOptionsFactory.apply(options, new RaftSettings(2000, 1, 1, 1, 0, 1));
     assertThat(options.getElectionTimeoutMs()).isEqualTo(2000);
     assertThat(options.getRaftOptions().getElectionHeartbeatFactor()).isEqualTo(5);
     assertThat(options.getLeaderLeaseTimeoutMs()).isEqualTo(1600);

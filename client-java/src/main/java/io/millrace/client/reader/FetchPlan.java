@@ -138,14 +138,18 @@ final class FetchPlan {
     List<FetchCall.Part> parts = new ArrayList<>(asked.size());
     for (Cursor cursor : asked) {
       parts.add(new FetchCall.Part(cursor, cursor.generation, cursor.fetched));
-      request.addPartitions(
+      FetchPartition.Builder part =
           FetchPartition.newBuilder()
               .setTopicId(view.topic(cursor.partition.topic()).id())
               .setPartition(cursor.partition.partition())
               .setPosition(cursor.fetched)
               .setLastFetchedTerm(cursor.lastFetchedTerm)
               .setProcessed(cursor.processed)
-              .setInFlightRecords(cursor.held()));
+              .setInFlightRecords(cursor.held());
+      if (cursor.badOffset >= cursor.fetched) {
+        part.setUnreadable(cursor.badOffset);
+      }
+      request.addPartitions(part);
     }
     long records = credit ? limit - held : Math.min(free, held);
     return new FetchCall(

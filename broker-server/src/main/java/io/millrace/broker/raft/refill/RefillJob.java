@@ -73,6 +73,8 @@ final class RefillJob {
   private final DiskSpace diskSpace;
   private final Throttle throttle;
   private final LogSalvage salvage;
+  private final long leaseNanos;
+  private final long stoppedNanos = System.nanoTime();
   private final TreeSet<Integer> otherVoters = new TreeSet<>();
   private final ReentrantLock lock = new ReentrantLock();
   private volatile PartitionLog log; // written under the lock
@@ -86,6 +88,7 @@ final class RefillJob {
   /**
    * @param failedAbove above this mark nothing may be kept, because an fsync failed; null = none
    *     did
+   * @param leaseNanos for so long a leader may count on having heard a majority
    */
   RefillJob(
       Disk disk,
@@ -95,7 +98,8 @@ final class RefillJob {
       SyncMark failedAbove,
       RefillPeers peers,
       DiskSpace diskSpace,
-      Throttle throttle) {
+      Throttle throttle,
+      long leaseNanos) {
     this.disk = disk;
     this.votes = votes;
     this.spec = spec;
@@ -104,6 +108,7 @@ final class RefillJob {
     this.peers = peers;
     this.diskSpace = diskSpace;
     this.throttle = throttle;
+    this.leaseNanos = leaseNanos;
     this.salvage = new LogSalvage(disk, spec.directory(), spec.identity(), this::pace);
     spec.members().forEach(peer -> otherVoters.add(PeerIds.brokerOf(peer)));
     otherVoters.remove(PeerIds.brokerOf(spec.self()));
@@ -174,6 +179,7 @@ final class RefillJob {
       opened = salvage();
     }
     if (failedAbove != null && failedAbove.index() < opened.lastIndex()) {
+      log = opened; // Closed with the attempt if this fails.
       opened.truncateSuffix(Math.max(failedAbove.index(), opened.firstIndex() - 1));
     }
     // Once: what comes later is copied, and not from before the failure.
@@ -204,7 +210,7 @@ final class RefillJob {
       throw new IOException("the refill is over");
     }
     try {
-      throttle.acquire(bytes);
+      throttle.acquire(bytes, () -> cancelled);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException();
@@ -244,6 +250,8 @@ final class RefillJob {
     return new RefillPlan.Own(
         PeerIds.brokerOf(spec.self()),
         votes.state(spec.groupId()).health() == StoredHealth.STORED_SUSPECT,
+        votes.state(spec.groupId()).term(),
+        System.nanoTime() - stoppedNanos > leaseNanos,
         log.firstIndex(),
         log.lastIndex(),
         ReplicaSource.lastTerm(log, newest),
@@ -339,7 +347,7 @@ final class RefillJob {
       log.sync();
       unsyncedBytes = 0;
     }
-    throttle.acquire(bytes);
+    throttle.acquire(bytes, () -> cancelled);
   }
 
   private static List<LogEntry> parse(

@@ -16,7 +16,10 @@ import java.util.TreeSet;
  *   <li>From a <b>leader</b> that has applied an entry of its own term, up to the leader's last
  *       index read after the refill began. That log has every committed entry (Raft, Leader
  *       Completeness), and all that this leader ever sent here, because nothing is accepted while
- *       the refill runs.
+ *       the refill runs. But one that was replaced and does not know it yet, say after a pause,
+ *       lacks what its successor sent here. So a leader of a term older than the newest one that
+ *       this replica has seen counts only if a majority has followed it since this replica stopped:
+ *       then nobody had been elected in a newer term by then.
  *   <li>When there is <b>no leader</b> and one cannot exist, because too few replicas vote: from
  *       the newest log, by Raft's order, once all other voters have answered. Whatever still exists
  *       of a committed entry is then in that log: a log whose tail was lost is still a prefix of
@@ -29,10 +32,17 @@ final class RefillPlan {
 
   private RefillPlan() {}
 
-  /** What the replica itself has. */
+  /**
+   * What the replica itself has.
+   *
+   * @param term newest one that it has seen
+   * @param longStopped for longer than a leader may count on having heard a majority
+   */
   record Own(
       int broker,
       boolean whole,
+      long term,
+      boolean longStopped,
       long firstIndex,
       long lastIndex,
       long lastTerm,
@@ -62,7 +72,15 @@ final class RefillPlan {
       }
     }
     if (leader != null) {
-      return new Choice(leader, false, "");
+      return leader.term() >= own.term() || own.longStopped()
+          ? new Choice(leader, false, "")
+          : Choice.waitFor(
+              "broker "
+                  + leader.broker()
+                  + " leads in term "
+                  + leader.term()
+                  + ", and this replica has seen term "
+                  + own.term());
     }
     int voting = (int) answers.stream().filter(each -> each.present() && each.votes()).count();
     int voters = otherVoters.size() + 1;

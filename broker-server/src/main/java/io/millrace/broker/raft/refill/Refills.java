@@ -33,21 +33,27 @@ public final class Refills implements AutoCloseable {
   private final PeerNetwork network;
   private final DiskSpace diskSpace;
   private final Throttle throttle;
+  private final long leaseNanos;
   private final ScheduledThreadPoolExecutor threads;
   private final Map<String, RefillJob> jobs = new ConcurrentHashMap<>();
 
+  /**
+   * @param leaseNanos for so long a leader may count on having heard a majority, and some more
+   */
   public Refills(
       int brokerId,
       Disk disk,
       VotesJournal votes,
       PeerNetwork network,
       DiskSpace diskSpace,
-      long bytesPerSecond) {
+      long bytesPerSecond,
+      long leaseNanos) {
     this.disk = disk;
     this.votes = votes;
     this.network = network;
     this.diskSpace = diskSpace;
     this.throttle = new Throttle(bytesPerSecond);
+    this.leaseNanos = leaseNanos;
     AtomicInteger count = new AtomicInteger();
     threads =
         new ScheduledThreadPoolExecutor(
@@ -82,7 +88,8 @@ public final class Refills implements AutoCloseable {
             failedAbove,
             new RefillPeers(network),
             diskSpace,
-            throttle);
+            throttle,
+            leaseNanos);
     if (jobs.putIfAbsent(spec.name(), job) != null) {
       throw new IllegalStateException(spec.name() + " is refilled already");
     }

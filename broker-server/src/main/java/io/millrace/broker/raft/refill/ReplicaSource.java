@@ -85,7 +85,12 @@ public final class ReplicaSource {
             .setVotes(source.votes())
             .setWhole(source.whole())
             .setTerm(source.term())
-            .setLeads(source.leadsInTerm() != 0 && source.leadsInTerm() == source.term())
+            .setLeads(
+                source.leadsInTerm() != 0
+                    && source.leadsInTerm() == source.term()
+                    // Entries can be committed by the others before they are written here. From the
+                    // first one of its term on, all that is not written yet is of this term too.
+                    && source.leadsInTerm() == terms.lastTerm())
             .setFirstIndex(log.firstIndex())
             .setFirstOffset(log.logStart())
             .setLastIndex(lastIndex);

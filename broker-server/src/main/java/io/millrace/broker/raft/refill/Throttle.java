@@ -2,6 +2,7 @@ package io.millrace.broker.raft.refill;
 
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
@@ -16,6 +17,9 @@ final class Throttle {
   interface Sleeper {
     void sleepNanos(long nanos) throws InterruptedException;
   }
+
+  /** What a stop of the broker waits for at most; before a large segment the whole is minutes. */
+  private static final long LONGEST_NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   private final long bytesPerSecond;
   private final LongSupplier nanoClock;
@@ -37,8 +41,8 @@ final class Throttle {
     this.freeAtNanos = nanoClock.getAsLong();
   }
 
-  /** Returns when so many bytes may be moved. */
-  void acquire(long bytes) throws InterruptedException {
+  /** Returns when so many bytes may be moved, or soon after {@code over} says that none will be. */
+  void acquire(long bytes, BooleanSupplier over) throws InterruptedException {
     long costNanos = (long) ((double) bytes / bytesPerSecond * TimeUnit.SECONDS.toNanos(1));
     long waitNanos;
     lock.lock();
@@ -52,8 +56,10 @@ final class Throttle {
     } finally {
       lock.unlock();
     }
-    if (waitNanos > 0) {
-      sleeper.sleepNanos(waitNanos);
+    while (waitNanos > 0 && !over.getAsBoolean()) {
+      long nap = Math.min(waitNanos, LONGEST_NAP_NANOS);
+      sleeper.sleepNanos(nap);
+      waitNanos -= nap;
     }
   }
 }

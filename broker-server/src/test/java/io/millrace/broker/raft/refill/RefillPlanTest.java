@@ -19,7 +19,7 @@ class RefillPlanTest {
 
   private static RefillPlan.Own own(boolean whole, long lastIndex, long lastTerm) {
     EpochTable terms = EpochTable.of(new long[] {lastTerm}, new long[] {1});
-    return new RefillPlan.Own(1, whole, 1, lastIndex, lastTerm, terms);
+    return new RefillPlan.Own(1, whole, lastTerm, false, 1, lastIndex, lastTerm, terms);
   }
 
   private static PeerLog peer(
@@ -72,6 +72,28 @@ class RefillPlanTest {
             OTHERS,
             List.of(peer(2, true, true, 4, 90, 4), peer(3, true, true, 5, 50, 5)));
     assertThat(choice.source().broker()).isEqualTo(3);
+  }
+
+  /** Resumed after a pause it still thinks that it leads; its successor's entries were here. */
+  @Example
+  void aLeaderThatWasReplacedIsNoSource() {
+    RefillPlan.Own own =
+        new RefillPlan.Own(1, false, 7, false, 1, 0, 0, EpochTable.of(new long[0], new long[0]));
+    RefillPlan.Choice choice =
+        RefillPlan.choose(own, OTHERS, List.of(peer(2, true, true, 6, 90, 6)));
+    assertThat(choice.source()).isNull();
+    assertThat(choice.complete()).isFalse();
+    assertThat(choice.reason()).contains("leads in term 6").contains("has seen term 7");
+  }
+
+  /** This replica voted for itself in a term that nobody else heard of. */
+  @Example
+  void aMajorityThatFollowedSinceTheStopMakesUpForAnOlderTerm() {
+    RefillPlan.Own own =
+        new RefillPlan.Own(1, false, 7, true, 1, 0, 0, EpochTable.of(new long[0], new long[0]));
+    RefillPlan.Choice choice =
+        RefillPlan.choose(own, OTHERS, List.of(peer(2, true, true, 6, 90, 6)));
+    assertThat(choice.source().broker()).isEqualTo(2);
   }
 
   @Example
@@ -153,7 +175,14 @@ class RefillPlanTest {
     long sourceFirst = Math.min(sourceDropped, its.size()) + 1;
     RefillPlan.Own own =
         new RefillPlan.Own(
-            1, true, ownFirst, mine.size(), lastOf(mine, ownFirst), table(mine, ownFirst));
+            1,
+            true,
+            1,
+            false,
+            ownFirst,
+            mine.size(),
+            lastOf(mine, ownFirst),
+            table(mine, ownFirst));
     PeerLog source =
         new PeerLog(
             2,

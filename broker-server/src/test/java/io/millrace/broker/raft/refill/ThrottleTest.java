@@ -22,7 +22,7 @@ class ThrottleTest {
   @Test
   void letsSoManyBytesPassPerSecond() throws InterruptedException {
     for (int i = 0; i < 20; i++) {
-      throttle.acquire(500);
+      throttle.acquire(500, () -> false);
     }
     // The last 500 have not been paid yet.
     assertThat(TimeUnit.NANOSECONDS.toMillis(slept)).isEqualTo(9500);
@@ -30,12 +30,19 @@ class ThrottleTest {
 
   @Test
   void whatWasNotUsedIsLost() throws InterruptedException {
-    throttle.acquire(1000);
+    throttle.acquire(1000, () -> false);
     now += TimeUnit.SECONDS.toNanos(60);
-    throttle.acquire(1000);
+    throttle.acquire(1000, () -> false);
     assertThat(slept).isZero();
-    throttle.acquire(1);
+    throttle.acquire(1, () -> false);
     assertThat(TimeUnit.NANOSECONDS.toMillis(slept)).isEqualTo(1000);
+  }
+
+  @Test
+  void nobodyWaitsForWhatIsOver() throws InterruptedException {
+    throttle.acquire(1_000_000, () -> false);
+    throttle.acquire(1, () -> slept >= TimeUnit.SECONDS.toNanos(2));
+    assertThat(TimeUnit.NANOSECONDS.toMillis(slept)).isBetween(2000L, 2100L);
   }
 
   @Test
