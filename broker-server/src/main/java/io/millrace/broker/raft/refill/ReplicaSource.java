@@ -79,6 +79,8 @@ public final class ReplicaSource {
     // First what a leader has proposed: what it accepts from now on was not sent to the asker.
     long lastIndex = Math.max(source.lastIndex(), log.lastIndex());
     EpochTable terms = log.epochs();
+    Checkpoint checkpoint = newestCheckpoint(log);
+    long lastTerm = lastTerm(log, checkpoint);
     ReplicaStateResponse.Builder state =
         ReplicaStateResponse.newBuilder()
             .setPresent(true)
@@ -90,16 +92,15 @@ public final class ReplicaSource {
                     && source.leadsInTerm() == source.term()
                     // Entries can be committed by the others before they are written here. From the
                     // first one of its term on, all that is not written yet is of this term too.
-                    && source.leadsInTerm() == terms.lastTerm())
+                    && source.leadsInTerm() == lastTerm)
             .setFirstIndex(log.firstIndex())
             .setFirstOffset(log.logStart())
-            .setLastIndex(lastIndex);
+            .setLastIndex(lastIndex)
+            .setLastTerm(lastTerm);
     for (int i = 0; i < terms.size(); i++) {
       state.addTerms(
           TermStart.newBuilder().setTerm(terms.term(i)).setFirstIndex(terms.firstIndex(i)));
     }
-    Checkpoint checkpoint = newestCheckpoint(log);
-    state.setLastTerm(lastTerm(log, checkpoint));
     return state.setCheckpointIndex(checkpoint == null ? 0 : checkpoint.getIndex()).build();
   }
 
