@@ -128,6 +128,7 @@ public final class Broker implements AutoCloseable {
   private final PartitionEnvironment environment;
   private final DiskSpace diskSpace;
   private final StatusReport status;
+  private final RetentionDriver retention;
   private volatile FailureDetector detector;
   private volatile InetSocketAddress advertised;
   private volatile boolean stopped;
@@ -251,6 +252,7 @@ public final class Broker implements AutoCloseable {
             leaders,
             metadata);
     transfers = new LeaderTransfers(id, partitions, replicas, this::isUp);
+    retention = new RetentionDriver(id, partitions, replicas, metadata, config.retention());
     reconciler =
         new Reconciler(identity, metadata, registrar::isCaughtUp, partitions, scheduler::nowMillis);
     reconcilerThread = new ReconcilerThread(reconciler, metadataGroup, "reconciler-" + id);
@@ -357,6 +359,7 @@ public final class Broker implements AutoCloseable {
     }
     announcer.start();
     reconcilerThread.start();
+    retention.start();
     balancer.start();
     registrar.register(
         new BrokerEntry(
@@ -557,6 +560,7 @@ public final class Broker implements AutoCloseable {
     }
     reconcilerThread.close();
     announcer.close();
+    retention.close();
     replicas.close();
     transfers.close();
     fetches.close();

@@ -31,6 +31,7 @@ import java.util.stream.Stream;
  * @param peerTls files for TLS between brokers; null = plain text
  * @param appendInflightBytes batches accepted and not yet replicated, over all partitions
  * @param fetchResponseBytes record batches in answers to fetches that are not sent
+ * @param retention when what may go is looked for and deleted
  * @param faultsAllowed a client may command faults in the network to other brokers
  * @param effective every key with its value in use and where the value came from, for printing
  */
@@ -47,6 +48,7 @@ public record BrokerConfig(
     long appendInflightBytes,
     long fetchResponseBytes,
     RaftSettings raft,
+    RetentionTimes retention,
     long diskLowBytes,
     boolean faultsAllowed,
     Map<ConfigKey, Effective> effective) {
@@ -199,6 +201,7 @@ public record BrokerConfig(
         values.bytes(
             ConfigKey.FETCH_RESPONSE_BYTES, Math.max(maxHeapBytes / 4, MIN_DEFAULT_FETCH_BYTES)),
         raftSettings(values),
+        retentionTimes(values),
         values.bytes(ConfigKey.DISK_LOW_BYTES, 0),
         values.flag(ConfigKey.FAULTS_ALLOWED, false),
         values.effective());
@@ -259,6 +262,26 @@ public record BrokerConfig(
         refillBytes,
         scrubBytes,
         scrubMillis);
+  }
+
+  private static RetentionTimes retentionTimes(ConfigValues values) {
+    int checkMillis =
+        values.integer(
+            ConfigKey.RETENTION_CHECK_INTERVAL_MILLIS, RetentionTimes.DEFAULT_CHECK_MILLIS);
+    range(
+        ConfigKey.RETENTION_CHECK_INTERVAL_MILLIS,
+        checkMillis,
+        RetentionTimes.MIN_CHECK_MILLIS,
+        RetentionTimes.MAX_CHECK_MILLIS);
+    int deleteDelayMillis =
+        values.integer(
+            ConfigKey.SEGMENT_DELETE_DELAY_MILLIS, RetentionTimes.DEFAULT_DELETE_DELAY_MILLIS);
+    range(
+        ConfigKey.SEGMENT_DELETE_DELAY_MILLIS,
+        deleteDelayMillis,
+        0,
+        RetentionTimes.MAX_DELETE_DELAY_MILLIS);
+    return new RetentionTimes(checkMillis, deleteDelayMillis);
   }
 
   /** One line per key, in the order of the reference: {@code key = value (origin)}. */

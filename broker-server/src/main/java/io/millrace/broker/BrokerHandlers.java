@@ -1,7 +1,9 @@
 package io.millrace.broker;
 
+import io.millrace.broker.api.AlterTopicHandler;
 import io.millrace.broker.api.BrokerStatusHandler;
 import io.millrace.broker.api.CreateTopicHandler;
+import io.millrace.broker.api.DeleteRecordsHandler;
 import io.millrace.broker.api.DeleteTopicHandler;
 import io.millrace.broker.api.DistinctErrors;
 import io.millrace.broker.api.FetchHandler;
@@ -92,6 +94,8 @@ record BrokerHandlers(
             new InitProducerIdHandler(new ProducerIds(self.id(), metadata), errors),
             new CreateTopicHandler(metadata, diskSpace, errors),
             new DeleteTopicHandler(metadata, errors),
+            new AlterTopicHandler(metadata, errors),
+            new DeleteRecordsHandler(partitions, timer, limits, errors),
             new BrokerStatusHandler(self, Broker.VERSION, status, readers, errors),
             faults,
             new PeerHelloHandler(self, credentials),

@@ -105,6 +105,16 @@ public enum ConfigKey {
           + " most about so much of each partition."),
   CHECKPOINT_INTERVAL_MILLIS(
       "checkpoint.interval.millis", false, "... or after so long with new entries; default 60000."),
+  RETENTION_CHECK_INTERVAL_MILLIS(
+      "retention.check.interval.millis",
+      false,
+      "How often a broker looks for records that are past their topic's limits, and for files below"
+          + " the log start; default 1000. A record can stay so much longer than its topic says."),
+  SEGMENT_DELETE_DELAY_MILLIS(
+      "segment.delete.delay.millis",
+      false,
+      "How long files wait to be deleted when all their records are gone; default 60000. Of a topic"
+          + " with retention bytes no more than a twentieth of that waits, but for a tenth of a second."),
   DISK_LOW_BYTES(
       "disk.low.bytes",
       false,

@@ -36,6 +36,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.Consumer;
 
 /**
  * The partitions of this broker: their directories, their replicas, and the running {@link
@@ -62,6 +63,7 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
   private final Map<LeaderDirectory.Key, Partition> serving = new ConcurrentHashMap<>();
   private final Map<String, ReplicaId> started = new ConcurrentHashMap<>();
   private final Map<String, String> topicNames = new ConcurrentHashMap<>();
+  private volatile Consumer<String> changed = group -> {};
 
   LocalPartitions(
       int brokerId,
@@ -132,7 +134,7 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
 
   /** The partition of a replica's group, or null while it does not serve. */
   Partition byGroup(String groupName) {
-    ReplicaId id = started.get(groupName);
+    ReplicaId id = idOf(groupName);
     return id == null ? null : find(id.topicId(), id.partition());
   }
 
@@ -203,7 +205,23 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
                 replica.settings().getMaxRecordBytes(), replica.settings().getFsync()),
             environment,
             leaders,
-            serving));
+            serving,
+            () -> changed.accept(id.groupName())));
+  }
+
+  /** Told the group, on a thread of Raft, whose log start moved or who closed a segment. */
+  void onChange(Consumer<String> listener) {
+    changed = listener;
+  }
+
+  /** The replica of a group, or null if this broker has started none. */
+  ReplicaId idOf(String groupName) {
+    return started.get(groupName);
+  }
+
+  /** Every replica that this broker has started, running or not, by its group. */
+  Map<String, ReplicaId> startedByGroup() {
+    return Map.copyOf(started);
   }
 
   private ReplicaSpec specOf(Start replica) {
@@ -227,7 +245,11 @@ final class LocalPartitions implements LocalReplicas, PartitionLookup {
           case FSYNC_OS -> FsyncPolicy.OS;
           default -> FsyncPolicy.ALWAYS;
         };
-    return new LogConfig(policy, settings.getFsyncIntervalMillis(), settings.getSegmentBytes());
+    return new LogConfig(
+        policy,
+        settings.getFsyncIntervalMillis(),
+        settings.getSegmentBytes(),
+        settings.getSegmentMillis());
   }
 
   @Override

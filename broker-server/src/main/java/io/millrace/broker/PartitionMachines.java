@@ -21,13 +21,16 @@ import java.util.Map;
 /**
  * Makes the {@link Partition} of a replica at each of its starts, puts it where requests find it,
  * and tells the leader directory of its leadership.
+ *
+ * @param changed told when the log start moved or a segment was closed
  */
 record PartitionMachines(
     PartitionId id,
     PartitionSettings settings,
     PartitionEnvironment environment,
     LeaderDirectory leaders,
-    Map<LeaderDirectory.Key, Partition> serving)
+    Map<LeaderDirectory.Key, Partition> serving,
+    Runnable changed)
     implements StateMachineFactory {
 
   @Override
@@ -58,9 +61,17 @@ record PartitionMachines(
     }
   }
 
+  @Override
+  public void segmentClosed() {
+    changed.run();
+  }
+
   /** The partition, and beside it the announcement of its leadership. */
   private final class Announcing implements ReplicaStateMachine {
     private final Partition partition;
+
+    /** As last told; FSM thread. */
+    private long logStart;
 
     Announcing(Partition partition) {
       this.partition = partition;
@@ -74,6 +85,10 @@ record PartitionMachines(
     @Override
     public void applyBatchEnd(long lastIndex) {
       partition.applyBatchEnd(lastIndex);
+      if (partition.logStart() != logStart) {
+        logStart = partition.logStart();
+        changed.run();
+      }
     }
 
     @Override

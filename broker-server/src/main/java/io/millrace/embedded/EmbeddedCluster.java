@@ -5,6 +5,7 @@ import io.millrace.broker.BrokerConfig;
 import io.millrace.broker.ClusterSecretFile;
 import io.millrace.broker.DataDirectory;
 import io.millrace.broker.HostPort;
+import io.millrace.broker.RetentionTimes;
 import io.millrace.broker.log.DirectDisk;
 import io.millrace.broker.log.Disk;
 import io.millrace.broker.net.NetworkConfig;
@@ -54,6 +55,7 @@ public final class EmbeddedCluster implements AutoCloseable {
    * @param disks the disk of each broker, by id
    * @param electionTimeoutMillis of every Raft group; small values make tests quick
    * @param peerTls files of each broker, by id, for TLS between them; gives null = plain text
+   * @param retention when what topics hold no longer is looked for and deleted
    * @param scrubIntervalMillis pause before each pass through all logs that looks for damage
    */
   public record Options(
@@ -62,6 +64,7 @@ public final class EmbeddedCluster implements AutoCloseable {
       IntFunction<Disk> disks,
       int electionTimeoutMillis,
       IntFunction<PeerTlsFiles> peerTls,
+      RetentionTimes retention,
       long scrubIntervalMillis) {
 
     public static final int DEFAULT_ELECTION_TIMEOUT_MILLIS = 600;
@@ -80,32 +83,74 @@ public final class EmbeddedCluster implements AutoCloseable {
           id -> new DirectDisk(),
           DEFAULT_ELECTION_TIMEOUT_MILLIS,
           id -> null,
+          RetentionTimes.DEFAULT,
           RaftSettings.DEFAULT_SCRUB_INTERVAL_MILLIS);
     }
 
     public Options withDisks(IntFunction<Disk> newDisks) {
       return new Options(
-          brokers, directory, newDisks, electionTimeoutMillis, peerTls, scrubIntervalMillis);
+          brokers,
+          directory,
+          newDisks,
+          electionTimeoutMillis,
+          peerTls,
+          retention,
+          scrubIntervalMillis);
     }
 
     public Options withDirectory(Path newDirectory) {
       return new Options(
-          brokers, newDirectory, disks, electionTimeoutMillis, peerTls, scrubIntervalMillis);
+          brokers,
+          newDirectory,
+          disks,
+          electionTimeoutMillis,
+          peerTls,
+          retention,
+          scrubIntervalMillis);
     }
 
     public Options withPeerTls(IntFunction<PeerTlsFiles> newPeerTls) {
       return new Options(
-          brokers, directory, disks, electionTimeoutMillis, newPeerTls, scrubIntervalMillis);
+          brokers,
+          directory,
+          disks,
+          electionTimeoutMillis,
+          newPeerTls,
+          retention,
+          scrubIntervalMillis);
     }
 
     public Options withElectionTimeoutMillis(int newElectionTimeoutMillis) {
       return new Options(
-          brokers, directory, disks, newElectionTimeoutMillis, peerTls, scrubIntervalMillis);
+          brokers,
+          directory,
+          disks,
+          newElectionTimeoutMillis,
+          peerTls,
+          retention,
+          scrubIntervalMillis);
+    }
+
+    public Options withRetention(RetentionTimes newRetention) {
+      return new Options(
+          brokers,
+          directory,
+          disks,
+          electionTimeoutMillis,
+          peerTls,
+          newRetention,
+          scrubIntervalMillis);
     }
 
     public Options withScrubIntervalMillis(long newScrubIntervalMillis) {
       return new Options(
-          brokers, directory, disks, electionTimeoutMillis, peerTls, newScrubIntervalMillis);
+          brokers,
+          directory,
+          disks,
+          electionTimeoutMillis,
+          peerTls,
+          retention,
+          newScrubIntervalMillis);
     }
   }
 
@@ -206,6 +251,7 @@ public final class EmbeddedCluster implements AutoCloseable {
                 RaftSettings.DEFAULT_REFILL_BYTES_PER_SECOND,
                 RaftSettings.DEFAULT_SCRUB_BYTES_PER_SECOND,
                 options.scrubIntervalMillis()),
+            options.retention(),
             diskLowBytes(disk),
             true,
             Map.of());

@@ -23,6 +23,9 @@ public interface Admin {
 
   CompletableFuture<Void> deleteTopic(String name);
 
+  /** Changes settings; brokers follow within about a second. Returns the topic as it is then. */
+  CompletableFuture<TopicDescription> alterTopic(String name, TopicChange change);
+
   /** Names, sorted. */
   CompletableFuture<List<String>> listTopics();
 
@@ -59,6 +62,17 @@ public interface Admin {
 
   CompletableFuture<Map<TopicPartition, OffsetAndTime>> listOffsets(
       Collection<TopicPartition> partitions, OffsetSpec spec);
+
+  /**
+   * Removes the records of a partition below an offset, for good and on all its replicas; they can
+   * be read no more when this is done, and their files are deleted some time later. Asking for what
+   * is gone already is no error.
+   *
+   * @param before first offset that stays, at most the committed end; {@link #listOffsets} with
+   *     {@link OffsetSpec#latest} tells where that is
+   * @return the first offset that can be read now, at least {@code before}
+   */
+  CompletableFuture<Long> deleteRecords(TopicPartition partition, long before);
 
   /**
    * @param timestampMillis of the record found by time, -1 = none

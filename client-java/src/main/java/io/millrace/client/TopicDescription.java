@@ -6,6 +6,9 @@ import java.util.UUID;
 /**
  * A topic as a broker knows it.
  *
+ * @param retentionMillis age at which records go, 0 = never
+ * @param retentionBytes of record batches that each partition may hold, 0 = any number
+ * @param segmentMillis log time that a segment may span, 0 = any
  * @param durability what the settings promise, in words
  */
 public record TopicDescription(
@@ -16,6 +19,9 @@ public record TopicDescription(
     int fsyncIntervalMillis,
     long segmentBytes,
     int maxRecordBytes,
+    long retentionMillis,
+    long retentionBytes,
+    long segmentMillis,
     String durability,
     List<Partition> partitions) {
 

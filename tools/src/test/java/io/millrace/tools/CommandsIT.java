@@ -189,6 +189,60 @@ class CommandsIT {
   }
 
   @Test
+  void limitsAreAlteredAndRecordsDeleted() {
+    cluster.succeed(
+        "topic",
+        "create",
+        "kept",
+        "--partitions",
+        "2",
+        "--replicas",
+        "3",
+        "--retention-time",
+        "7d");
+    JsonObject described =
+        cluster.json("topic", "describe", "kept", "--output", "json").getAsJsonObject();
+    assertThat(described.get("retentionMillis").getAsLong()).isEqualTo(7L * 86_400_000);
+    assertThat(described.get("segmentMillis").getAsLong()).isEqualTo(7L * 8_640_000);
+    assertThat(described.get("retentionBytes").isJsonNull()).isTrue();
+    JsonObject altered =
+        cluster
+            .json(
+                "topic",
+                "alter",
+                "kept",
+                "--retention-time",
+                "0",
+                "--retention-bytes",
+                "100m",
+                "--output",
+                "json")
+            .getAsJsonObject();
+    assertThat(altered.get("retentionMillis").isJsonNull()).isTrue();
+    assertThat(altered.get("retentionBytes").getAsLong()).isEqualTo(100L << 20);
+    assertThat(altered.get("segmentBytes").getAsLong()).isEqualTo(5L << 20);
+
+    cluster.succeedWith(text(100), "produce", "kept");
+    assertThat(consumeCount("kept")).isEqualTo(100);
+    long end = 0;
+    for (JsonElement row :
+        cluster
+            .json("topic", "delete-records", "kept", "--all", "--output", "json")
+            .getAsJsonArray()) {
+      end += row.getAsJsonObject().get("logStart").getAsLong();
+    }
+    assertThat(end).isEqualTo(100);
+    assertThat(consumeCount("kept")).isZero();
+    assertThat(
+            cluster.fail("topic", "delete-records", "kept", "--partition", "0", "--before", "5000"))
+        .contains("OFFSET_OUT_OF_RANGE")
+        .contains("5000");
+    assertThat(cluster.fail("topic", "delete-records", "kep", "--all"))
+        .contains("did you mean kept");
+    cluster.succeed("topic", "delete", "kept");
+  }
+
+  @Test
   void statusTellsWhoIsDownAndWhoIsPaused() {
     cluster.succeed("topic", "create", "watched", "--partitions", "3", "--replicas", "3");
     cluster.awaitHealthy();

@@ -65,7 +65,7 @@ public final class MetadataCommandHandler implements RequestHandler {
       case REPLICAS_STARTED -> command.getReplicasStarted().getBroker();
       case REPLICAS_REMOVED -> command.getReplicasRemoved().getBroker();
       case ALLOCATE_PRODUCER_IDS -> command.getAllocateProducerIds().getBroker();
-      case CREATE_TOPIC, DELETE_TOPIC, SET_FEATURE_LEVEL, COMMAND_NOT_SET -> 0;
+      case CREATE_TOPIC, ALTER_TOPIC, DELETE_TOPIC, SET_FEATURE_LEVEL, COMMAND_NOT_SET -> 0;
     };
   }
 }

@@ -2,6 +2,8 @@ package io.millrace.broker.cluster;
 
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
+import io.millrace.protocol.message.AlterTopicRequest;
+import io.millrace.protocol.message.AlterTopicResponse;
 import io.millrace.protocol.message.CreateTopicRequest;
 import io.millrace.protocol.message.CreateTopicResponse;
 import io.millrace.protocol.message.DeleteTopicRequest;
@@ -97,6 +99,11 @@ public final class ClusterMetadata implements MetadataService, AutoCloseable {
   @Override
   public CompletableFuture<CreateTopicResponse> createTopic(CreateTopicRequest request) {
     return topics.createTopic(request);
+  }
+
+  @Override
+  public CompletableFuture<AlterTopicResponse> alterTopic(AlterTopicRequest request) {
+    return topics.alterTopic(request);
   }
 
   @Override

@@ -1,12 +1,14 @@
 package io.millrace.broker.cluster;
 
 import io.millrace.broker.cluster.TopicSettingsRules.Refusal;
+import io.millrace.broker.cluster.message.AlterTopic;
 import io.millrace.broker.cluster.message.AssignedReplica;
 import io.millrace.broker.cluster.message.CreateTopic;
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
 import io.millrace.broker.cluster.message.PartitionAssignment;
 import io.millrace.protocol.error.ErrorCode;
+import io.millrace.protocol.message.TopicChanges;
 import io.millrace.protocol.message.TopicSettings;
 import java.util.HashMap;
 import java.util.List;
@@ -57,6 +59,7 @@ final class CommandPreparer {
     return switch (command.getCommandCase()) {
       case CREATE_TOPIC -> prepareCreate(command);
       case DELETE_TOPIC -> prepareDelete(command);
+      case ALTER_TOPIC -> prepareAlter(command.getAlterTopic());
       case REGISTER_BROKER,
           REPLICAS_STARTED,
           REPLICAS_REMOVED,
@@ -138,6 +141,26 @@ final class CommandPreparer {
       inFlight.put(id, placements);
       return placements;
     }
+  }
+
+  private Prepared prepareAlter(AlterTopic alter) {
+    TopicEntry topic = group.state().topic(alter.getName());
+    if (topic == null) {
+      return group.isFresh()
+          ? Prepared.refuse(
+              ErrorCode.UNKNOWN_TOPIC, MetadataTransitions.unknownText(alter.getName()))
+          : Prepared.refuse(
+              ErrorCode.NOT_READY, "this broker may not know topic " + alter.getName() + " yet");
+    }
+    TopicChanges changes = TopicSettingsRules.completeChanges(topic.settings(), alter.getChanges());
+    Optional<Refusal> fault = TopicSettingsRules.checkChanges(topic.settings(), changes);
+    return fault.isPresent()
+        ? Prepared.refuse(fault.get())
+        : Prepared.propose(
+            MetadataCommand.newBuilder()
+                .setAlterTopic(
+                    alter.toBuilder().setId(Uuids.toBytes(topic.id())).setChanges(changes))
+                .build());
   }
 
   private Prepared prepareDelete(MetadataCommand command) {

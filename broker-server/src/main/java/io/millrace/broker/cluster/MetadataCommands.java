@@ -1,6 +1,7 @@
 package io.millrace.broker.cluster;
 
 import io.millrace.broker.cluster.message.AllocateProducerIds;
+import io.millrace.broker.cluster.message.AlterTopic;
 import io.millrace.broker.cluster.message.CreateTopic;
 import io.millrace.broker.cluster.message.DeleteTopic;
 import io.millrace.broker.cluster.message.MetadataCommand;
@@ -10,6 +11,7 @@ import io.millrace.broker.cluster.message.ReplicasStarted;
 import io.millrace.broker.cluster.message.SetFeatureLevel;
 import io.millrace.protocol.batch.ControlBatch;
 import io.millrace.protocol.batch.ControlType;
+import io.millrace.protocol.message.TopicChanges;
 import io.millrace.protocol.message.TopicSettings;
 import java.nio.ByteBuffer;
 import java.util.Collection;
@@ -50,6 +52,13 @@ public final class MetadataCommands {
   static MetadataCommand deleteTopic(String name) {
     return MetadataCommand.newBuilder()
         .setDeleteTopic(DeleteTopic.newBuilder().setName(name))
+        .build();
+  }
+
+  /** Without id: the leader of the metadata group fills it. */
+  static MetadataCommand alterTopic(String name, TopicChanges changes) {
+    return MetadataCommand.newBuilder()
+        .setAlterTopic(AlterTopic.newBuilder().setName(name).setChanges(changes))
         .build();
   }
 

@@ -2,6 +2,8 @@ package io.millrace.broker.cluster;
 
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
+import io.millrace.protocol.message.AlterTopicRequest;
+import io.millrace.protocol.message.AlterTopicResponse;
 import io.millrace.protocol.message.CreateTopicRequest;
 import io.millrace.protocol.message.CreateTopicResponse;
 import io.millrace.protocol.message.DeleteTopicRequest;
@@ -39,6 +41,9 @@ public interface MetadataService {
 
   /** Done when every partition has a leader; IN_PROGRESS when the topic is there without. */
   CompletableFuture<CreateTopicResponse> createTopic(CreateTopicRequest request);
+
+  /** Done when committed; brokers follow as they learn of it. */
+  CompletableFuture<AlterTopicResponse> alterTopic(AlterTopicRequest request);
 
   /** Done when committed; brokers remove the replicas afterwards. */
   CompletableFuture<DeleteTopicResponse> deleteTopic(DeleteTopicRequest request);

@@ -2,6 +2,7 @@ package io.millrace.broker.cluster;
 
 import io.millrace.broker.cluster.MetadataState.Step;
 import io.millrace.broker.cluster.message.AllocateProducerIds;
+import io.millrace.broker.cluster.message.AlterTopic;
 import io.millrace.broker.cluster.message.AssignedReplica;
 import io.millrace.broker.cluster.message.CreateTopic;
 import io.millrace.broker.cluster.message.DeleteTopic;
@@ -32,6 +33,7 @@ final class MetadataTransitions {
       case REGISTER_BROKER -> registerBroker(state, index, command.getRegisterBroker());
       case CREATE_TOPIC -> createTopic(state, index, command.getCreateTopic());
       case DELETE_TOPIC -> deleteTopic(state, index, command.getDeleteTopic());
+      case ALTER_TOPIC -> alterTopic(state, index, command.getAlterTopic());
       case REPLICAS_STARTED ->
           ReplicaTransitions.started(state, index, command.getReplicasStarted());
       case REPLICAS_REMOVED ->
@@ -205,6 +207,20 @@ final class MetadataTransitions {
         assignment.getReplicasList().stream()
             .map(r -> new ReplicaEntry(r.getBroker(), Uuids.of(r.getIncarnation()), 0, false))
             .toList());
+  }
+
+  private static Step alterTopic(MetadataState state, long index, AlterTopic command) {
+    TopicEntry topic = state.topic(command.getName());
+    if (topic == null
+        || !Uuids.isUuid(command.getId())
+        || !topic.id().equals(Uuids.of(command.getId()))) {
+      return refused(state, index, ErrorCode.UNKNOWN_TOPIC, unknownText(command.getName()));
+    }
+    TopicEntry altered =
+        topic.with(TopicSettingsRules.changed(topic.settings(), command.getChanges()));
+    return new Step(
+        state.changed(index, draft -> draft.putTopic(altered)),
+        MetadataResult.newBuilder().setIndex(index).setTopicId(command.getId()).build());
   }
 
   private static Step deleteTopic(MetadataState state, long index, DeleteTopic command) {

@@ -3,6 +3,8 @@ package io.millrace.broker.cluster;
 import io.millrace.broker.cluster.TopicSettingsRules.Refusal;
 import io.millrace.broker.cluster.message.MetadataResult;
 import io.millrace.protocol.error.ErrorCode;
+import io.millrace.protocol.message.AlterTopicRequest;
+import io.millrace.protocol.message.AlterTopicResponse;
 import io.millrace.protocol.message.CreateTopicRequest;
 import io.millrace.protocol.message.CreateTopicResponse;
 import io.millrace.protocol.message.DeleteTopicRequest;
@@ -156,6 +158,42 @@ final class TopicAdmin {
 
   private CreateTopicResponse createFailed(ErrorInfo error) {
     return CreateTopicResponse.newBuilder().setContext(context().setError(error)).build();
+  }
+
+  CompletableFuture<AlterTopicResponse> alterTopic(AlterTopicRequest request) {
+    long deadline = scheduler.nowMillis() + Deadlines.millisFor(request.getContext());
+    return submitter
+        .submit(
+            MetadataCommands.alterTopic(request.getName(), request.getChanges()),
+            remaining(deadline))
+        .thenCompose(result -> alterSubmitted(request.getName(), result, deadline));
+  }
+
+  private CompletableFuture<AlterTopicResponse> alterSubmitted(
+      String name, MetadataResult result, long deadline) {
+    if (!MetadataResults.isDone(result)) {
+      return CompletableFuture.completedFuture(
+          AlterTopicResponse.newBuilder()
+              .setContext(context().setError(MetadataResults.errorInfo(result)))
+              .build());
+    }
+    return waits
+        .await(() -> group.state().index() >= result.getIndex(), remaining(deadline))
+        .thenApply(
+            met -> {
+              AlterTopicResponse.Builder response =
+                  AlterTopicResponse.newBuilder().setContext(context());
+              TopicEntry topic = group.state().topic(name);
+              return topic == null
+                  ? response
+                      .setContext(
+                          context()
+                              .setError(
+                                  ErrorCode.UNKNOWN_TOPIC.toInfo(
+                                      "topic " + name + " was changed and then deleted")))
+                      .build()
+                  : response.setTopic(describer.describe(topic)).build();
+            });
   }
 
   CompletableFuture<DeleteTopicResponse> deleteTopic(DeleteTopicRequest request) {

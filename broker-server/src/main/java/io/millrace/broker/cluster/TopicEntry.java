@@ -26,6 +26,10 @@ public record TopicEntry(
     return number >= 0 && number < partitions.size() ? partitions.get(number) : null;
   }
 
+  TopicEntry with(TopicSettings changed) {
+    return new TopicEntry(name, id, changed, partitions, createdIndex);
+  }
+
   TopicEntry with(int number, PartitionEntry changed) {
     List<PartitionEntry> copy = new ArrayList<>(partitions);
     copy.set(number, changed);

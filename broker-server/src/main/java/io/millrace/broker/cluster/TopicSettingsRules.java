@@ -2,9 +2,11 @@ package io.millrace.broker.cluster;
 
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.FsyncPolicy;
+import io.millrace.protocol.message.TopicChanges;
 import io.millrace.protocol.message.TopicSettings;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 
 /**
@@ -35,6 +37,25 @@ public final class TopicSettingsRules {
   public static final long MAX_SEGMENT_BYTES = 1024L * 1024 * 1024;
 
   public static final long DEFAULT_SEGMENT_BYTES = 128L * 1024 * 1024;
+
+  /** Log time is exact to a second. */
+  public static final long MIN_RETENTION_MILLIS = 1000;
+
+  public static final long MAX_RETENTION_MILLIS = TimeUnit.DAYS.toMillis(36_525);
+
+  /** Some segments of the least size. */
+  public static final long MIN_RETENTION_BYTES = 1024 * 1024;
+
+  public static final long MAX_RETENTION_BYTES = 1L << 50;
+  public static final long MIN_SEGMENT_MILLIS = 1000;
+
+  /** With a limit of age: its tenth, so that no record stays much longer; at most a day. */
+  private static final int SEGMENTS_PER_RETENTION_TIME = 10;
+
+  private static final long MAX_DEFAULT_SEGMENT_MILLIS = TimeUnit.DAYS.toMillis(1);
+
+  /** With a limit in bytes: a twentieth, so that the limit is kept to a twentieth. */
+  private static final int SEGMENTS_PER_RETENTION_BYTES = 20;
 
   public static final int MIN_MAX_RECORD_BYTES = 1024;
   public static final int MAX_MAX_RECORD_BYTES = 16 * 1024 * 1024;
@@ -125,11 +146,39 @@ public final class TopicSettingsRules {
     if (segment != 0 && (segment < MIN_SEGMENT_BYTES || segment > MAX_SEGMENT_BYTES)) {
       return refuse("segment bytes", segment, MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES, "");
     }
+    Optional<Refusal> retention = checkRetention(settings);
+    if (retention.isPresent()) {
+      return retention;
+    }
     int record = settings.getMaxRecordBytes();
     if (record != 0 && (record < MIN_MAX_RECORD_BYTES || record > MAX_MAX_RECORD_BYTES)) {
       return refuse("max record bytes", record, MIN_MAX_RECORD_BYTES, MAX_MAX_RECORD_BYTES, "");
     }
     return Optional.empty();
+  }
+
+  private static Optional<Refusal> checkRetention(TopicSettings settings) {
+    long millis = settings.getRetentionMillis();
+    if (millis != 0 && (millis < MIN_RETENTION_MILLIS || millis > MAX_RETENTION_MILLIS)) {
+      return refuse("retention time", millis, MIN_RETENTION_MILLIS, MAX_RETENTION_MILLIS, " ms");
+    }
+    long segmentMillis = settings.getSegmentMillis();
+    if (segmentMillis != 0
+        && (segmentMillis < MIN_SEGMENT_MILLIS || segmentMillis > MAX_RETENTION_MILLIS)) {
+      return refuse("segment time", segmentMillis, MIN_SEGMENT_MILLIS, MAX_RETENTION_MILLIS, " ms");
+    }
+    long bytes = settings.getRetentionBytes();
+    if (bytes != 0 && (bytes < MIN_RETENTION_BYTES || bytes > MAX_RETENTION_BYTES)) {
+      return refuse("retention bytes", bytes, MIN_RETENTION_BYTES, MAX_RETENTION_BYTES, "");
+    }
+    return bytes != 0 && settings.getSegmentBytes() > bytes
+        ? refuseSetting(
+            "segment bytes "
+                + settings.getSegmentBytes()
+                + " must be at most retention bytes "
+                + bytes
+                + ", because only whole segments go; leave it out for a twentieth")
+        : Optional.empty();
   }
 
   private static String replicasText(int replicas) {
@@ -162,12 +211,73 @@ public final class TopicSettingsRules {
       settings.setFsyncIntervalMillis(DEFAULT_FSYNC_INTERVAL_MILLIS);
     }
     if (given.getSegmentBytes() == 0) {
-      settings.setSegmentBytes(DEFAULT_SEGMENT_BYTES);
+      settings.setSegmentBytes(defaultSegmentBytes(given.getRetentionBytes()));
+    }
+    if (given.getSegmentMillis() == 0 && given.getRetentionMillis() > 0) {
+      settings.setSegmentMillis(defaultSegmentMillis(given.getRetentionMillis()));
     }
     if (given.getMaxRecordBytes() == 0) {
       settings.setMaxRecordBytes(DEFAULT_MAX_RECORD_BYTES);
     }
     return settings.build();
+  }
+
+  /**
+   * The changes with what follows from them: a new limit makes segments smaller where it needs
+   * that, and nothing makes them larger that was not asked for.
+   */
+  static TopicChanges completeChanges(TopicSettings now, TopicChanges changes) {
+    TopicChanges.Builder complete = changes.toBuilder();
+    long bytes = changes.getRetentionBytes();
+    if (bytes > 0 && !changes.hasSegmentBytes()) {
+      complete.setSegmentBytes(Math.min(now.getSegmentBytes(), defaultSegmentBytes(bytes)));
+    }
+    long millis = changes.getRetentionMillis();
+    if (millis > 0 && !changes.hasSegmentMillis()) {
+      long needed = defaultSegmentMillis(millis);
+      long present = now.getSegmentMillis();
+      complete.setSegmentMillis(present == 0 ? needed : Math.min(present, needed));
+    }
+    return complete.build();
+  }
+
+  /**
+   * Checks settings that were changed; 0 means no default here, where the setting needs a value.
+   */
+  static Optional<Refusal> checkChanges(TopicSettings now, TopicChanges changes) {
+    return changes.hasSegmentBytes() && changes.getSegmentBytes() == 0
+        ? refuse("segment bytes", 0, MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES, "")
+        : checkSettings(changed(now, changes));
+  }
+
+  static TopicSettings changed(TopicSettings settings, TopicChanges changes) {
+    TopicSettings.Builder changed = settings.toBuilder();
+    if (changes.hasRetentionMillis()) {
+      changed.setRetentionMillis(changes.getRetentionMillis());
+    }
+    if (changes.hasRetentionBytes()) {
+      changed.setRetentionBytes(changes.getRetentionBytes());
+    }
+    if (changes.hasSegmentBytes()) {
+      changed.setSegmentBytes(changes.getSegmentBytes());
+    }
+    if (changes.hasSegmentMillis()) {
+      changed.setSegmentMillis(changes.getSegmentMillis());
+    }
+    return changed.build();
+  }
+
+  private static long defaultSegmentMillis(long retentionMillis) {
+    long tenth = retentionMillis / SEGMENTS_PER_RETENTION_TIME;
+    return Math.max(MIN_SEGMENT_MILLIS, Math.min(tenth, MAX_DEFAULT_SEGMENT_MILLIS));
+  }
+
+  private static long defaultSegmentBytes(long retentionBytes) {
+    return retentionBytes == 0
+        ? DEFAULT_SEGMENT_BYTES
+        : Math.max(
+            MIN_SEGMENT_BYTES,
+            Math.min(retentionBytes / SEGMENTS_PER_RETENTION_BYTES, DEFAULT_SEGMENT_BYTES));
   }
 
   /** Whether each replica can go to a broker of its own that is up now. */

@@ -136,6 +136,12 @@ final class FileHandles {
       FileHandles.this.release(this);
     }
 
+    boolean isInUse() {
+      synchronized (FileHandles.this) {
+        return users > 0;
+      }
+    }
+
     /** As {@link #acquire}, for a user who may keep it longer than the log is open. */
     DiskFile lend() throws IOException {
       synchronized (FileHandles.this) {

@@ -10,8 +10,11 @@ import java.util.Objects;
  *     stays only in the page cache; the owner of the log keeps the timer
  * @param segmentBytes a segment that holds this much is closed and the next one begun; a batch
  *     larger than that has a segment of its own
+ * @param segmentMillis a segment that holds records is closed when log time has moved so far since
+ *     its begin; 0 = never
  */
-public record LogConfig(FsyncPolicy fsync, int fsyncIntervalMillis, long segmentBytes) {
+public record LogConfig(
+    FsyncPolicy fsync, int fsyncIntervalMillis, long segmentBytes, long segmentMillis) {
 
   public static final long DEFAULT_SEGMENT_BYTES = 256L << 20;
   public static final long MIN_SEGMENT_BYTES = 1 << 10;
@@ -30,9 +33,18 @@ public record LogConfig(FsyncPolicy fsync, int fsyncIntervalMillis, long segment
               + " to "
               + MAX_SEGMENT_BYTES);
     }
+    if (segmentMillis < 0) {
+      throw new IllegalArgumentException(
+          "segmentMillis is " + segmentMillis + ", must not be negative");
+    }
     if (fsync == FsyncPolicy.INTERVAL && fsyncIntervalMillis <= 0) {
       throw new IllegalArgumentException(
           "fsyncIntervalMillis is " + fsyncIntervalMillis + ", must be positive");
     }
+  }
+
+  /** Without an age at which segments are closed. */
+  public LogConfig(FsyncPolicy fsync, int fsyncIntervalMillis, long segmentBytes) {
+    this(fsync, fsyncIntervalMillis, segmentBytes, 0);
   }
 }

@@ -20,7 +20,7 @@ final class LogCore {
   private final Disk disk;
   private final Path directory;
   private final LogIdentity identity;
-  private final LogConfig config;
+  private volatile LogConfig config;
   private final LogListener listener;
   private final FileHandles handles;
   private final ReentrantReadWriteLock structure = new ReentrantReadWriteLock();
@@ -53,6 +53,11 @@ final class LogCore {
 
   LogConfig config() {
     return config;
+  }
+
+  /** The writer looks at the size and age of segments in front of each batch. */
+  void segments(long bytes, long millis) {
+    config = new LogConfig(config.fsync(), config.fsyncIntervalMillis(), bytes, millis);
   }
 
   LogListener listener() {

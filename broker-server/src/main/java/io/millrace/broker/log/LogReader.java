@@ -194,21 +194,22 @@ final class LogReader {
     }
   }
 
-  /** The first record with at least a timestamp, below an offset; null if there is none. */
-  OffsetAndTimestamp offsetForTimestamp(LogView view, long timestamp, long endOffset)
-      throws IOException {
+  /** The first record with at least a timestamp, between two offsets; null if there is none. */
+  OffsetAndTimestamp offsetForTimestamp(
+      LogView view, long timestamp, long fromOffset, long endOffset) throws IOException {
     for (int ordinal = 0; ordinal < view.segments().length; ordinal++) {
       Segment segment = view.segments()[ordinal];
       if (segment.name().baseOffset() >= endOffset) {
         return null;
       }
       SegmentFoot foot = segment.foot();
-      if (foot != null && foot.maxTimestamp() < timestamp) {
+      if (foot != null && (foot.maxTimestamp() < timestamp || foot.nextOffset() <= fromOffset)) {
         continue;
       }
       DiskFile file = segment.log().acquire();
       try {
-        OffsetAndTimestamp found = findTimestamp(view, ordinal, file, timestamp, endOffset);
+        OffsetAndTimestamp found =
+            findTimestamp(view, ordinal, file, timestamp, fromOffset, endOffset);
         if (found != null) {
           return found;
         }
@@ -220,7 +221,8 @@ final class LogReader {
   }
 
   private static OffsetAndTimestamp findTimestamp(
-      LogView view, int ordinal, DiskFile file, long timestamp, long endOffset) throws IOException {
+      LogView view, int ordinal, DiskFile file, long timestamp, long fromOffset, long endOffset)
+      throws IOException {
     Segment segment = view.segments()[ordinal];
     SegmentIndex index = segment.index();
     int at = Math.max(0, index.floor(IndexEntry.MAX_TIMESTAMP_FIELD, timestamp - 1));
@@ -231,8 +233,8 @@ final class LogReader {
     }
     HeaderWalk walk = from(segment, file, entry, end);
     while (walk.next() && walk.offset() < endOffset) {
-      if (!walk.isControl() && walk.maxTimestamp() >= timestamp) {
-        OffsetAndTimestamp found = firstRecord(walk, timestamp, endOffset);
+      if (!walk.isControl() && walk.nextOffset() > fromOffset && walk.maxTimestamp() >= timestamp) {
+        OffsetAndTimestamp found = firstRecord(walk, timestamp, fromOffset, endOffset);
         if (found != null) {
           return found;
         }
@@ -241,17 +243,19 @@ final class LogReader {
     return null;
   }
 
-  private static OffsetAndTimestamp firstRecord(HeaderWalk walk, long timestamp, long endOffset)
-      throws IOException {
+  private static OffsetAndTimestamp firstRecord(
+      HeaderWalk walk, long timestamp, long fromOffset, long endOffset) throws IOException {
     List<RecordView> records;
     try {
       records = BatchReader.records(walk.readBatch(), MAX_DECOMPRESSED_BYTES);
     } catch (InvalidBatchException e) {
       // Only its writer knows what is inside: the reader decides, at the begin of the batch.
-      return new OffsetAndTimestamp(walk.offset(), walk.maxTimestamp());
+      return new OffsetAndTimestamp(Math.max(walk.offset(), fromOffset), walk.maxTimestamp());
     }
     for (RecordView each : records) {
-      if (each.timestamp() >= timestamp && each.offset() < endOffset) {
+      if (each.timestamp() >= timestamp
+          && each.offset() >= fromOffset
+          && each.offset() < endOffset) {
         return new OffsetAndTimestamp(each.offset(), each.timestamp());
       }
     }

@@ -38,6 +38,7 @@ public final class PartitionLog implements AutoCloseable {
   private final LogReader reader = new LogReader();
   private final IndexBuilder builder;
   private final LogCutter cutter;
+  private final LogPrefix prefix;
   private final RecoveryReport recovery;
   private final ReentrantLock writing = new ReentrantLock();
 
@@ -53,6 +54,7 @@ public final class PartitionLog implements AutoCloseable {
     this.writer = new SegmentWriter(core);
     this.builder = new IndexBuilder(core);
     this.cutter = new LogCutter(core, syncer, reader, builder);
+    this.prefix = new LogPrefix(core, syncer, writer, reader, writing);
     writer.resume(recovered.view().active(), recovered.cursor(), recovered.view().epochs());
   }
 
@@ -104,6 +106,11 @@ public final class PartitionLog implements AutoCloseable {
   /** What opening did. */
   public RecoveryReport recovery() {
     return recovery;
+  }
+
+  /** The begin of the log, from which segments leave. */
+  public LogPrefix prefix() {
+    return prefix;
   }
 
   public long firstIndex() {
@@ -187,7 +194,17 @@ public final class PartitionLog implements AutoCloseable {
       throw new IllegalArgumentException(
           "a log cannot go on at index " + nextIndex + ", offset " + nextOffset);
     }
-    changing("reset", () -> cutter.reset(nextIndex, nextOffset, writer));
+    prefix.lock().lock();
+    try {
+      changing(
+          "reset",
+          () -> {
+            prefix.deleteAll();
+            cutter.reset(nextIndex, nextOffset, writer);
+          });
+    } finally {
+      prefix.lock().unlock();
+    }
   }
 
   private interface Change {
@@ -301,10 +318,11 @@ public final class PartitionLog implements AutoCloseable {
         });
   }
 
-  /** The first record below {@code endOffset} that is not older than a time; null if none is. */
-  public OffsetAndTimestamp offsetForTimestamp(long timestampMillis, long endOffset)
-      throws IOException {
-    return reading(null, view -> reader.offsetForTimestamp(view, timestampMillis, endOffset));
+  /** The first record between two offsets that is not older than a time; null if none is. */
+  public OffsetAndTimestamp offsetForTimestamp(
+      long timestampMillis, long fromOffset, long endOffset) throws IOException {
+    return reading(
+        null, view -> reader.offsetForTimestamp(view, timestampMillis, fromOffset, endOffset));
   }
 
   /**
@@ -362,10 +380,10 @@ public final class PartitionLog implements AutoCloseable {
     return syncer.isDirty();
   }
 
-  /** Bytes of all segments. */
+  /** Bytes of all segments, also of those that are only waiting to be deleted. */
   public long sizeBytes() {
     LogView view = core.view();
-    long bytes = view.position();
+    long bytes = view.position() + prefix.droppedBytes();
     for (int i = 0; i < view.segments().length - 1; i++) {
       bytes += view.segments()[i].fileBytes();
     }
@@ -391,6 +409,10 @@ public final class PartitionLog implements AutoCloseable {
     return core.failure() != null;
   }
 
+  public boolean isClosed() {
+    return core.isClosed();
+  }
+
   /**
    * Whether what was readable may not reach the device, because an fsync or a removal failed. A
    * failed append alone, as on a full disk, says nothing about what was written before it.
@@ -406,6 +428,7 @@ public final class PartitionLog implements AutoCloseable {
   /** Syncs what is left and closes the files; later reads find nothing, lent slices stay good. */
   @Override
   public void close() throws IOException {
+    prefix.lock().lock();
     writing.lock();
     syncer.lock().lock();
     try {
@@ -415,6 +438,7 @@ public final class PartitionLog implements AutoCloseable {
     } finally {
       syncer.lock().unlock();
       writing.unlock();
+      prefix.lock().unlock();
     }
   }
 

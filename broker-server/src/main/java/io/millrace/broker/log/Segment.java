@@ -178,6 +178,11 @@ final class Segment {
     }
   }
 
+  /** Whether anybody holds one of its files. */
+  boolean isInUse() {
+    return log.isInUse() || index.handle().isInUse();
+  }
+
   /** Lets go of the files for good. */
   synchronized void retire() {
     unpin();

@@ -35,10 +35,16 @@ final class SegmentWriter {
     written = newCursor.position;
   }
 
+  /** The log begins later now; its writer and the one who keeps out all readers. */
+  void forgetTermsBefore(EpochTable newEpochs) {
+    epochs = newEpochs;
+  }
+
   /** Refuses entries that must not be appended; nothing was written. */
   void check(List<LogEntry> entries) {
     long index = cursor.index;
-    long term = epochs.lastTerm();
+    // A log that was emptied has no terms, but its last entry had one.
+    long term = Math.max(epochs.lastTerm(), cursor.term);
     for (LogEntry entry : entries) {
       if (entry.index() != index) {
         throw new IllegalStateException(
@@ -97,9 +103,7 @@ final class SegmentWriter {
     ByteBuffer buffer = core.disk().writeBuffers().acquire();
     try {
       for (LogEntry entry : entries) {
-        int size = entry.batch().remaining();
-        if (cursor.position > segment.headBytes()
-            && (long) cursor.position + size > core.config().segmentBytes()) {
+        if (isFullFor(entry.batch()) || isOldAt(entry.batch())) {
           flush(buffer);
           roll();
         }
@@ -110,6 +114,31 @@ final class SegmentWriter {
       core.disk().writeBuffers().release(buffer);
     }
     publish(core.view().segments());
+  }
+
+  private boolean isFullFor(ByteBuffer batch) {
+    return cursor.position > segment.headBytes()
+        && (long) cursor.position + batch.remaining() > core.config().segmentBytes();
+  }
+
+  /**
+   * Whether a batch makes log time reach the age at which a segment that holds records is closed.
+   * Decided in front of that batch: behind it, the segment's last log time would be the new one,
+   * and its records would stay for as long again. Log time is in the log, so all replicas decide
+   * alike.
+   */
+  private boolean isOldAt(ByteBuffer batch) {
+    return core.config().segmentMillis() > 0
+        && cursor.recordBytes > 0
+        && cursor.firstLogTime >= 0
+        && isTime(batch)
+        && core.listener().logTimeOf(batch.asReadOnlyBuffer()) - cursor.firstLogTime
+            >= core.config().segmentMillis();
+  }
+
+  private static boolean isTime(ByteBuffer batch) {
+    return BatchHeader.isControl(batch, batch.position())
+        && ControlKey.typeOf(batch, batch.position(), batch.limit()) == ControlType.TIME.code();
   }
 
   private void put(LogEntry entry, ByteBuffer buffer) throws IOException {
@@ -127,8 +156,7 @@ final class SegmentWriter {
       segment.index().add(due);
     }
     epochs = epochs.with(entry.term(), index, offset);
-    if (cursor.headerIsControl()
-        && ControlKey.typeOf(batch, batch.position(), batch.limit()) == ControlType.TIME.code()) {
+    if (isTime(batch)) {
       cursor.passTime(core.listener().logTimeOf(batch.asReadOnlyBuffer()));
     }
     int from = batch.position() + BatchHeader.SIZE;

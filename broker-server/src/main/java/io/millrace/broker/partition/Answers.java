@@ -16,13 +16,17 @@ final class Answers {
 
   private static final Logger LOG = LoggerFactory.getLogger(Answers.class);
 
-  private record Answer(Consumer<ProduceResult> done, ProduceResult result) {}
+  private record Answer<T>(Consumer<T> done, T result) {
+    void giveIt() {
+      Answers.give(done, result);
+    }
+  }
 
-  private final List<Answer> answers = new ArrayList<>(2);
+  private final List<Answer<?>> answers = new ArrayList<>(2);
 
-  void add(Consumer<ProduceResult> done, ProduceResult result) {
+  <T> void add(Consumer<T> done, T result) {
     if (done != null) {
-      answers.add(new Answer(done, result));
+      answers.add(new Answer<>(done, result));
     }
   }
 
@@ -39,18 +43,18 @@ final class Answers {
   }
 
   void give() {
-    answers.forEach(answer -> give(answer.done, answer.result));
+    answers.forEach(Answer::giveIt);
   }
 
   /**
    * Gives one answer. A receiver that throws must not take the others, or the replica on whose
    * thread this runs, with it.
    */
-  static void give(Consumer<ProduceResult> done, ProduceResult result) {
+  static <T> void give(Consumer<T> done, T result) {
     try {
       done.accept(result);
     } catch (RuntimeException e) {
-      LOG.error("Could not hand over the result of a produce request", e);
+      LOG.error("Could not hand over the result of a request", e);
     }
   }
 }

@@ -191,7 +191,7 @@ final class FetchAttempt {
       FetchTarget target = targets.get(i);
       FetchResult.Builder result = target.result();
       if (checks[i] instanceof ReadCheck.Failed failure) {
-        describe(failure, result);
+        describe(failure, target.request.getPosition(), result);
       } else if (slices[i] != null) {
         inOrder.add(slices[i]);
         result.setSize(slices[i].bytes()).setDeliverUpTo(deliverUpTo[i]);
@@ -204,8 +204,12 @@ final class FetchAttempt {
     return new FetchAnswer(response.build(), inOrder, bytes, context.budget());
   }
 
-  private void describe(ReadCheck.Failed failure, FetchResult.Builder result) {
+  private void describe(ReadCheck.Failed failure, long position, FetchResult.Builder result) {
     result.setError(failure.error()).setRecordsLost(failure.recordsLost());
+    if (failure.recordsLost() > 0) {
+      // It may have moved again since it was counted up to there.
+      result.setLogStart(position + failure.recordsLost());
+    }
     if (failure.truncated() != null) {
       result.setTruncated(failure.truncated());
     }

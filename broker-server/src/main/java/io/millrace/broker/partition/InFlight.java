@@ -49,7 +49,8 @@ final class InFlight {
               + settings.maxPendingEntries()
               + " entries of this partition");
     }
-    String disk = budget.diskRefusal(batchBytes);
+    // Without bytes it is a move of the log start, which makes room.
+    String disk = batchBytes == 0 ? null : budget.diskRefusal(batchBytes);
     if (disk != null) {
       return ErrorCode.DISK_FULL.toInfo(id + ": the disk of its leader is nearly full: " + disk);
     }

@@ -66,13 +66,11 @@ final class OffsetLookup {
 
   private ListOffsetsResult byTime(long timestampMillis) {
     try {
-      OffsetAndTimestamp found = log.offsetForTimestamp(timestampMillis, partition.readableEnd());
+      OffsetAndTimestamp found =
+          log.offsetForTimestamp(timestampMillis, partition.logStart(), partition.readableEnd());
       return found == null
           ? latest()
-          : result()
-              .setOffset(Math.max(found.offset(), partition.logStart()))
-              .setTimestamp(found.timestampMillis())
-              .build();
+          : result().setOffset(found.offset()).setTimestamp(found.timestampMillis()).build();
     } catch (IOException e) {
       return result()
           .setError(

@@ -4,6 +4,7 @@ import com.google.protobuf.ByteString;
 import io.millrace.broker.log.FetchSlice;
 import io.millrace.broker.log.LogDamagedException;
 import io.millrace.broker.log.PartitionLog;
+import io.millrace.broker.partition.PartitionCounters.Counter;
 import io.millrace.broker.raft.ProposalCallback;
 import io.millrace.broker.raft.RaftGroup;
 import io.millrace.broker.raft.ReplicaStateMachine;
@@ -12,6 +13,8 @@ import io.millrace.broker.state.PartitionState;
 import io.millrace.broker.state.ProducerTable;
 import io.millrace.protocol.batch.BatchHeader;
 import io.millrace.protocol.error.ErrorCode;
+import io.millrace.protocol.message.DeleteRecordsPartition;
+import io.millrace.protocol.message.DeleteRecordsResult;
 import io.millrace.protocol.message.ErrorInfo;
 import io.millrace.protocol.message.ListOffsetsPartition;
 import io.millrace.protocol.message.ListOffsetsResult;
@@ -48,12 +51,16 @@ public final class Partition implements ReplicaStateMachine {
   private final Sequencer sequencer;
   private final ReadRules readRules;
   private final OffsetLookup offsetLookup;
+  private final LogStartMover logStartMover;
   private final Set<FetchWaiter> waiters = ConcurrentHashMap.newKeySet();
 
   /** Written on the FSM thread; volatile for readers of all threads. */
   private volatile long committedEnd;
 
   private volatile long logStart;
+
+  /** Written before the committed end of the records that follow it. */
+  private volatile long logTime;
 
   /** Bytes of record batches applied since start: what a fetch with minBytes waits for. */
   private volatile long recordBytes;
@@ -83,6 +90,7 @@ public final class Partition implements ReplicaStateMachine {
     this.sequencer = new Sequencer(id, settings, environment, raft, state.producers());
     this.readRules = new ReadRules(id, raft, log);
     this.offsetLookup = new OffsetLookup(this, raft, log);
+    this.logStartMover = new LogStartMover(this, sequencer, raft, log, environment.clock());
   }
 
   public PartitionId id() {
@@ -109,6 +117,20 @@ public final class Partition implements ReplicaStateMachine {
   /** Finds an offset. OFFSET_TIMESTAMP reads files: not for event loops. */
   public ListOffsetsResult listOffsets(ListOffsetsPartition request) {
     return offsetLookup.find(request);
+  }
+
+  /**
+   * Removes the records below an offset, on all replicas.
+   *
+   * @param done gets the result exactly once, on any thread
+   */
+  public void deleteRecords(DeleteRecordsPartition request, Consumer<DeleteRecordsResult> done) {
+    logStartMover.deleteRecords(request, done);
+  }
+
+  /** Removes what the topic's limits allow no longer; only a leader does anything. */
+  public void retain(Retention retention) {
+    logStartMover.retain(retention);
   }
 
   ReadCheck checkRead(long position, long lastFetchedTerm) {
@@ -175,9 +197,11 @@ public final class Partition implements ReplicaStateMachine {
   private void applyControl(ControlEntry entry, ProposalCallback local) {
     if (entry instanceof ControlEntry.Time time) {
       state.advanceLogTime(time.logTimeMillis());
+      logTime = state.logTime();
       sequencer.timeApplied(state.logTime());
     } else if (entry instanceof ControlEntry.LogStart moved) {
       state.advanceLogStart(moved.logStart());
+      environment.counters().add(Counter.RECORDS_REMOVED, state.logStart() - logStart);
       logStart = state.logStart();
       sequencer.logStartMoved(logStart);
     } else if (entry instanceof ControlEntry.ProducerExpire expire) {
@@ -264,6 +288,7 @@ public final class Partition implements ReplicaStateMachine {
     committedEnd = state.nextOffset();
     wokenEnd = committedEnd;
     logStart = state.logStart();
+    logTime = state.logTime();
     sequencer.logStartMoved(logStart);
     sequencer.timeApplied(state.logTime());
   }
@@ -313,6 +338,11 @@ public final class Partition implements ReplicaStateMachine {
   /** First offset that can be read. */
   public long logStart() {
     return Math.max(logStart, log.logStart());
+  }
+
+  /** Log time of the last applied TIME entry, 0 = there was none. */
+  long logTime() {
+    return logTime;
   }
 
   /** Behind the last committed record that is applied here. */

@@ -28,6 +28,8 @@ public final class PartitionCounters {
     OUTCOMES_UNKNOWN,
     TIME_ENTRIES_PROPOSED,
     PRODUCERS_EXPIRED,
+    /** Records that a move of the log start took away, on this broker's replicas. */
+    RECORDS_REMOVED,
     FETCHES,
     FETCHES_PARKED,
     /** Parked fetches answered because their time was over. */

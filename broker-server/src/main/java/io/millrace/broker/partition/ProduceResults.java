@@ -40,7 +40,7 @@ final class ProduceResults {
   }
 
   static ErrorInfo unknown(PartitionId id, String why) {
-    return ErrorCode.OUTCOME_UNKNOWN.toInfo(id + ": " + why + "; the batch may be stored");
+    return ErrorCode.OUTCOME_UNKNOWN.toInfo(id + ": " + why + "; it may be stored");
   }
 
   /** Not the leader, or the leader that has not started yet: which of them the group knows. */

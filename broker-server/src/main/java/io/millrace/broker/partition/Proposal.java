@@ -3,6 +3,7 @@ package io.millrace.broker.partition;
 import io.millrace.broker.raft.ProposalCallback;
 import io.millrace.broker.raft.ProposalFailure;
 import io.millrace.broker.state.BatchId;
+import io.millrace.protocol.message.ErrorInfo;
 import io.millrace.protocol.message.ProduceResult;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -49,6 +50,23 @@ abstract sealed class Proposal implements ProposalCallback {
 
     OfControl(Sequencer sequencer, ByteBuffer batch, long term) {
       super(sequencer, batch, term);
+    }
+
+    @Override
+    int chargedBytes() {
+      return 0;
+    }
+  }
+
+  /** A move of the log start, with the one who wants to know its outcome. */
+  static final class OfLogStart extends Proposal {
+
+    /** Gets an empty error when the move is applied. */
+    final Consumer<ErrorInfo> done;
+
+    OfLogStart(Sequencer sequencer, ByteBuffer batch, long term, Consumer<ErrorInfo> done) {
+      super(sequencer, batch, term);
+      this.done = done;
     }
 
     @Override

@@ -7,6 +7,9 @@ import io.millrace.broker.raft.RaftGroup;
 import io.millrace.broker.state.BatchId;
 import io.millrace.broker.state.Decision;
 import io.millrace.broker.state.ProducerTable;
+import io.millrace.broker.state.message.LogStartEntry;
+import io.millrace.protocol.batch.ControlBatch;
+import io.millrace.protocol.batch.ControlType;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.ErrorInfo;
 import io.millrace.protocol.message.ProduceBatch;
@@ -124,6 +127,59 @@ final class Sequencer {
     if (failed != null) {
       failed.give();
     }
+  }
+
+  /**
+   * Proposes that the log begins at an offset, behind a TIME entry if one is due: so log time has
+   * reached what the move was decided by, also when nobody produces.
+   *
+   * @param logStart at most the committed end as this leader has applied it, or replicas would stop
+   * @param done gets an empty error when the move is applied, else why it is not; exactly once, on
+   *     any thread
+   */
+  void moveLogStart(long logStart, Consumer<ErrorInfo> done) {
+    List<Proposal> proposals = new ArrayList<>(2);
+    ErrorInfo refusal = firstLook();
+    Answers failed = null;
+    orderLock.lock();
+    try {
+      if (refusal == null) {
+        synchronized (stateLock) {
+          refusal = admitLogStart(logStart, done, proposals);
+        }
+      }
+      proposals.forEach(this::propose);
+      if (!failedWhileProposing.isEmpty()) {
+        failed = failedWhileProposing;
+        failedWhileProposing = new Answers();
+      }
+    } finally {
+      orderLock.unlock();
+    }
+    if (refusal != null) {
+      Answers.give(done, refusal);
+    }
+    if (failed != null) {
+      failed.give();
+    }
+  }
+
+  private ErrorInfo admitLogStart(
+      long newLogStart, Consumer<ErrorInfo> done, List<Proposal> proposals) {
+    ErrorInfo refusal = atGate(0);
+    if (refusal == null) {
+      refusal = inFlight.admit(0);
+    }
+    if (refusal != null) {
+      return refusal;
+    }
+    addControlEntries(proposals);
+    ByteBuffer entry =
+        ControlBatch.encode(
+            ControlType.LOG_START, LogStartEntry.newBuilder().setLogStart(newLogStart).build());
+    proposals.add(new Proposal.OfLogStart(this, entry, leadingTerm, done));
+    inFlight.add(proposals);
+    return null;
   }
 
   private void refuse(ErrorInfo refusal, Consumer<ProduceResult> done) {
@@ -281,11 +337,15 @@ final class Sequencer {
   }
 
   void controlApplied(ProposalCallback local) {
-    if (local instanceof Proposal.OfControl own && own.sequencer == this) {
+    if (local instanceof Proposal own && own.sequencer == this) {
+      boolean first;
       CompletableFuture<Void> nowDrained;
       synchronized (stateLock) {
-        inFlight.settle(own);
+        first = inFlight.settle(own);
         nowDrained = takeDrained();
+      }
+      if (first && own instanceof Proposal.OfLogStart move) {
+        Answers.give(move.done, ErrorInfo.getDefaultInstance());
       }
       complete(nowDrained);
     }
@@ -322,6 +382,8 @@ final class Sequencer {
           producers.failed(records.id, records, failure.certainlyNotAppended());
         }
         answerFailed(records, ProduceResults.failed(id, raft, failure), answers);
+      } else if (proposal instanceof Proposal.OfLogStart move) {
+        answers.add(move.done, ProduceResults.failed(id, raft, failure));
       } else {
         logClock.forgetProposed();
       }
@@ -441,6 +503,8 @@ final class Sequencer {
       inFlight.settle(proposal);
       if (proposal instanceof Proposal.OfRecords records) {
         answerFailed(records, ProduceResults.unknown(id, why), answers);
+      } else if (proposal instanceof Proposal.OfLogStart move) {
+        answers.add(move.done, ProduceResults.unknown(id, why));
       }
     }
     clearLanes(why, answers);

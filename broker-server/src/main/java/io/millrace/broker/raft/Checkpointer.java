@@ -72,6 +72,19 @@ final class Checkpointer {
     }
   }
 
+  /**
+   * Sees to it that there is a checkpoint at or above an index, at most the one applied last.
+   *
+   * @return false if there cannot be one yet, or no more
+   */
+  boolean reach(long index, long appliedIndex, long appliedTerm) {
+    if (store.newestIndex() < index) {
+      // Whatever the disk: this is what makes room.
+      writeNow(appliedIndex, appliedTerm);
+    }
+    return !stopped && store.newestIndex() >= index;
+  }
+
   /** No checkpoint may be written any more. */
   void stop() {
     stopped = true;
@@ -83,13 +96,17 @@ final class Checkpointer {
   }
 
   private void write(long index, long term) {
+    if (diskSpace.level() == DiskSpace.Level.CRITICAL) {
+      return; // The next start reads more of the log instead; what is left is for making room.
+    }
+    writeNow(index, term);
+  }
+
+  private void writeNow(long index, long term) {
     // A majority can commit an entry that this replica's own log thread has not written yet; then
     // the next run of entries is soon enough.
     if (stopped || index <= lastIndex || log.lastIndex() < index || log.termAt(index) != term) {
       return;
-    }
-    if (diskSpace.level() == DiskSpace.Level.CRITICAL) {
-      return; // The next start reads more of the log instead; what is left is for making room.
     }
     try {
       log.sync();

@@ -8,6 +8,7 @@ import com.alipay.sofa.jraft.entity.PeerId;
 import com.alipay.sofa.jraft.entity.Task;
 import io.millrace.broker.log.FsyncPolicy;
 import io.millrace.broker.log.LogDamagedException;
+import io.millrace.broker.log.LogFailedException;
 import io.millrace.broker.log.LogFormatException;
 import io.millrace.broker.log.PartitionLog;
 import io.millrace.broker.log.RecoveryHint;
@@ -64,6 +65,7 @@ public final class Replica implements RaftGroup {
   private final StateMachineFactory factory;
   private ReplicaStateMachine stateMachine;
   private StateMachineBridge bridge;
+  private PrefixRelease release;
   private volatile int leader;
   private volatile long leadsInTerm;
 
@@ -221,7 +223,12 @@ public final class Replica implements RaftGroup {
       return null;
     }
     Checkpoint newest = checkpoints.checkpoints().get(0);
-    if (log.termAt(newest.getIndex()) != newest.getTerm()) {
+    // Its own entry may have left the log as the last of those that did.
+    boolean inFrontOfLog =
+        newest.getIndex() == log.firstIndex() - 1
+            && (log.lastIndex() < log.firstIndex()
+                || log.termAt(log.firstIndex()) >= newest.getTerm());
+    if (!inFrontOfLog && log.termAt(newest.getIndex()) != newest.getTerm()) {
       // The log was on disk up to there when the checkpoint was written.
       throw damaged(
           context,
@@ -288,6 +295,11 @@ public final class Replica implements RaftGroup {
             configurations,
             stateMachine::logWritten,
             this::storageFailed);
+    CheckpointSnapshotStorage snapshots = new CheckpointSnapshotStorage(checkpoint);
+    release =
+        new PrefixRelease(
+            spec.name(), log, storage, snapshots, checkpoints, checkpointer, configurations);
+    bridge.releaseWith(release);
     try {
       storage.load();
       if (checkpoint != null) {
@@ -299,7 +311,7 @@ public final class Replica implements RaftGroup {
           ? damaged(context, spec, "damaged log: " + e.getMessage(), e)
           : new ReplicaNotStartedException("cannot be restored: " + e.getMessage(), true, e);
     }
-    if (!node.init(options(storage, checkpoint))) {
+    if (!node.init(options(storage, snapshots))) {
       // Its threads may stay: a node that did not start cannot be joined.
       node.shutdown();
       factory.ended(stateMachine);
@@ -321,12 +333,11 @@ public final class Replica implements RaftGroup {
         log.recovery().oneLine());
   }
 
-  private GroupNodeOptions options(SegmentLogStorage storage, Checkpoint checkpoint) {
+  private GroupNodeOptions options(SegmentLogStorage storage, CheckpointSnapshotStorage snapshots) {
     GroupNodeOptions options =
         new GroupNodeOptions(spec.groupId(), context.network(), this::members);
     NodeOptionsFactory.apply(options, context.settings());
-    options.setServiceFactory(
-        new ReplicaStorages(storage, new CheckpointSnapshotStorage(checkpoint), votes));
+    options.setServiceFactory(new ReplicaStorages(storage, snapshots, votes));
     options.setFsm(bridge);
     options.setInitialConf(new Configuration(spec.members()));
     // JRaft only checks that these are not blank: the storages are handed over as objects.
@@ -419,11 +430,38 @@ public final class Replica implements RaftGroup {
     onFailure.accept(failure);
   }
 
+  // ------------------------------------------------------------------------------------ retention
+
+  /**
+   * Lets go of what the log holds below an offset, as far as that is possible now. Blocks on the
+   * disk; one caller at a time.
+   *
+   * @param again told, on any thread, when another call can do more
+   * @return milliseconds until a file is due to be deleted, {@code Long.MAX_VALUE} if none waits
+   */
+  public long releaseBelow(long logStart, DeleteDelay delay, Runnable again) throws IOException {
+    try {
+      return release.pass(node, logStart, jraftAppliedIndex(), delay, again);
+    } catch (LogFailedException | LogDamagedException e) {
+      storageFailed(e);
+      throw e;
+    }
+  }
+
+  private long jraftAppliedIndex() {
+    try {
+      return node.getLastAppliedLogIndex();
+    } catch (IllegalStateException e) {
+      return 0; // JRaft's way to say that the node ends.
+    }
+  }
+
   /** Ends the node, which writes a checkpoint if it is sound, and closes the log. Blocks. */
   void stop() {
     context.requests().remove(spec.groupId());
     node.shutdown();
     joinNode();
+    release.stop();
     closeQuietly(log);
     factory.ended(stateMachine);
   }

@@ -43,6 +43,11 @@ final class ReplicaLogListener implements LogListener {
   }
 
   @Override
+  public void rolled() {
+    factory.segmentClosed();
+  }
+
+  @Override
   public long logTimeOf(ByteBuffer timeBatch) {
     return factory.logTimeOf(timeBatch);
   }

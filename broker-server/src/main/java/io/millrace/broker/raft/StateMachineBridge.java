@@ -8,6 +8,7 @@ import com.alipay.sofa.jraft.entity.LeaderChangeContext;
 import com.alipay.sofa.jraft.error.RaftError;
 import com.alipay.sofa.jraft.error.RaftException;
 import com.alipay.sofa.jraft.storage.snapshot.SnapshotReader;
+import com.alipay.sofa.jraft.storage.snapshot.SnapshotWriter;
 import com.google.protobuf.ByteString;
 import io.millrace.broker.raft.message.Checkpoint;
 
@@ -40,6 +41,7 @@ final class StateMachineBridge extends StateMachineAdapter {
   private final ReplicaStateMachine stateMachine;
   private final Checkpointer checkpointer;
   private final Replica replica;
+  private volatile PrefixRelease release;
   private volatile long appliedIndex;
   private long appliedTerm;
 
@@ -47,6 +49,11 @@ final class StateMachineBridge extends StateMachineAdapter {
     this.replica = replica;
     this.stateMachine = stateMachine;
     this.checkpointer = checkpointer;
+  }
+
+  /** Before the node starts. */
+  void releaseWith(PrefixRelease prefixRelease) {
+    release = prefixRelease;
   }
 
   /** Index of the last data entry given to the state machine. */
@@ -85,6 +92,11 @@ final class StateMachineBridge extends StateMachineAdapter {
     stateMachine.restore(checkpoint.getState(), checkpoint.getIndex(), checkpoint.getTerm());
     appliedIndex = checkpoint.getIndex();
     appliedTerm = checkpoint.getTerm();
+  }
+
+  @Override
+  public void onSnapshotSave(SnapshotWriter writer, Closure done) {
+    release.save(writer, done);
   }
 
   @Override

@@ -12,6 +12,9 @@ public interface StateMachineFactory {
   /** The log time in milliseconds that a TIME batch carries; any thread. */
   long logTimeOf(ByteBuffer timeBatch);
 
+  /** A segment of the log was closed; the thread that writes the log. */
+  default void segmentClosed() {}
+
   /** The replica of this state machine has ended; it will be called no more. */
   void ended(ReplicaStateMachine stateMachine);
 }

@@ -34,10 +34,15 @@ import io.millrace.protocol.batch.Compression;
 import io.millrace.protocol.batch.RecordView;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.frame.ApiKind;
+import io.millrace.protocol.message.DeleteRecordsPartition;
+import io.millrace.protocol.message.DeleteRecordsRequest;
+import io.millrace.protocol.message.DeleteRecordsResponse;
+import io.millrace.protocol.message.DeleteRecordsResult;
 import io.millrace.protocol.message.ErrorInfo;
 import io.millrace.protocol.message.FetchPartition;
 import io.millrace.protocol.message.FetchRequest;
 import io.millrace.protocol.message.FetchResponse;
+import io.millrace.protocol.message.FetchResult;
 import io.millrace.protocol.message.ListOffsetsPartition;
 import io.millrace.protocol.message.ListOffsetsRequest;
 import io.millrace.protocol.message.ListOffsetsResponse;
@@ -142,7 +147,8 @@ class DataPathTest {
                     new HelloHandler(SELF, config.maxFrameBytes(), 1, "test"),
                     new ProduceHandler(lookup, timer, limits, errors),
                     new FetchHandler(fetches, lookup),
-                    new ListOffsetsHandler(lookup, readers, limits, errors))),
+                    new ListOffsetsHandler(lookup, readers, limits, errors),
+                    new DeleteRecordsHandler(lookup, timer, limits, errors))),
             new NetworkCounters(),
             "path");
     address = server.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
@@ -230,6 +236,73 @@ class DataPathTest {
       rest.position(rest.position() + size);
     }
     return values;
+  }
+
+  // ------------------------------------------------------------------------------- delete records
+
+  private static DeleteRecordsPartition.Builder before(long offset) {
+    return DeleteRecordsPartition.newBuilder()
+        .setTopicId(ID.topicIdBytes())
+        .setPartition(ID.partition())
+        .setBefore(offset);
+  }
+
+  private List<DeleteRecordsResult> delete(long waitMillis, DeleteRecordsPartition.Builder... all)
+      throws Exception {
+    DeleteRecordsRequest.Builder request =
+        DeleteRecordsRequest.newBuilder()
+            .setContext(
+                io.millrace.protocol.message.RequestContext.newBuilder()
+                    .setDeadlineMillis(waitMillis));
+    for (DeleteRecordsPartition.Builder each : all) {
+      request.addPartitions(each);
+    }
+    client.send(ApiKind.DELETE_RECORDS, 9, request.build());
+    return client.read().header(DeleteRecordsResponse.parser()).getResultsList();
+  }
+
+  private static ErrorCode code(DeleteRecordsResult result) {
+    return ErrorCode.of(result.getError().getCode());
+  }
+
+  @Test
+  void deletedRecordsAreCountedForWhoAsksForThem() throws Exception {
+    produce(batch("a", "b", "c"));
+    List<DeleteRecordsResult> results =
+        delete(
+            5000,
+            before(2),
+            before(4),
+            before(1).setPartition(99),
+            before(1).setTopicId(ByteString.copyFromUtf8("short")));
+    assertThat(results)
+        .extracting(DataPathTest::code)
+        .containsExactly(
+            ErrorCode.NONE,
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            ErrorCode.UNKNOWN_PARTITION,
+            ErrorCode.UNKNOWN_TOPIC);
+    assertThat(results.get(0).getLogStart()).isEqualTo(2);
+
+    client.send(ApiKind.FETCH, 6, fetchFrom(0).build());
+    FetchResult lost = client.read().header(FetchResponse.parser()).getResults(0);
+    assertThat(ErrorCode.of(lost.getError().getCode())).isEqualTo(ErrorCode.OFFSET_OUT_OF_RANGE);
+    assertThat(lost.getRecordsLost()).isEqualTo(2);
+    assertThat(lost.getLogStart()).isEqualTo(2);
+    client.send(ApiKind.FETCH, 7, fetchFrom(2).build());
+    assertThat(values(client.read().payload())).contains("2=c");
+  }
+
+  @Test
+  void aDeletionThatIsNotCommittedInTimeIsUnknownAndCanBeRepeated() throws Exception {
+    produce(batch("a", "b"));
+    raft.hold();
+    List<DeleteRecordsResult> late = delete(200, before(1));
+    assertThat(late).extracting(DataPathTest::code).containsExactly(ErrorCode.REQUEST_TIMEOUT);
+    raft.release();
+    List<DeleteRecordsResult> again = delete(5000, before(1));
+    assertThat(again).extracting(DataPathTest::code).containsExactly(ErrorCode.NONE);
+    assertThat(again.get(0).getLogStart()).isEqualTo(1);
   }
 
   // -------------------------------------------------------------------------------------- produce

@@ -4,6 +4,8 @@ import io.millrace.broker.cluster.MetadataService;
 import io.millrace.broker.cluster.MetadataState;
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
+import io.millrace.protocol.message.AlterTopicRequest;
+import io.millrace.protocol.message.AlterTopicResponse;
 import io.millrace.protocol.message.CreateTopicRequest;
 import io.millrace.protocol.message.CreateTopicResponse;
 import io.millrace.protocol.message.DeleteTopicRequest;
@@ -19,6 +21,7 @@ final class FakeMetadata implements MetadataService {
   long timeoutMillis;
   CompletableFuture<MetadataResult> result = new CompletableFuture<>();
   CompletableFuture<CreateTopicResponse> created = new CompletableFuture<>();
+  CompletableFuture<AlterTopicResponse> altered = new CompletableFuture<>();
   CompletableFuture<DeleteTopicResponse> deleted = new CompletableFuture<>();
 
   @Override
@@ -49,6 +52,11 @@ final class FakeMetadata implements MetadataService {
   @Override
   public CompletableFuture<CreateTopicResponse> createTopic(CreateTopicRequest request) {
     return created;
+  }
+
+  @Override
+  public CompletableFuture<AlterTopicResponse> alterTopic(AlterTopicRequest request) {
+    return altered;
   }
 
   @Override

@@ -3,6 +3,7 @@ package io.millrace.broker.cluster;
 import io.millrace.broker.cluster.message.AssignedReplica;
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.PartitionAssignment;
+import io.millrace.protocol.message.TopicChanges;
 import io.millrace.protocol.message.TopicSettings;
 import java.util.List;
 import java.util.UUID;
@@ -54,6 +55,13 @@ final class Commands {
     MetadataCommand command = MetadataCommands.deleteTopic(name);
     return command.toBuilder()
         .setDeleteTopic(command.getDeleteTopic().toBuilder().setId(Uuids.toBytes(id)))
+        .build();
+  }
+
+  static MetadataCommand alter(String name, UUID id, TopicChanges changes) {
+    MetadataCommand command = MetadataCommands.alterTopic(name, changes);
+    return command.toBuilder()
+        .setAlterTopic(command.getAlterTopic().toBuilder().setId(Uuids.toBytes(id)))
         .build();
   }
 

@@ -3,6 +3,8 @@ package io.millrace.broker.cluster;
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
 import io.millrace.protocol.error.ErrorCode;
+import io.millrace.protocol.message.AlterTopicRequest;
+import io.millrace.protocol.message.AlterTopicResponse;
 import io.millrace.protocol.message.CreateTopicRequest;
 import io.millrace.protocol.message.CreateTopicResponse;
 import io.millrace.protocol.message.DeleteTopicRequest;
@@ -83,6 +85,11 @@ class FakeMetadata implements MetadataService {
   @Override
   public CompletableFuture<CreateTopicResponse> createTopic(CreateTopicRequest request) {
     throw new UnsupportedOperationException("not part of these tests");
+  }
+
+  @Override
+  public CompletableFuture<AlterTopicResponse> alterTopic(AlterTopicRequest request) {
+    throw new UnsupportedOperationException();
   }
 
   @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
 import io.millrace.protocol.error.Outcome;
+import io.millrace.protocol.message.TopicChanges;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -48,6 +49,15 @@ class MetadataStateProperties {
                     .as((n, id, list) -> Commands.create(n, id, list))),
             Tuple.of(2, Combinators.combine(name, topicId).as(Commands::delete)),
             Tuple.of(1, name.map(MetadataCommands::deleteTopic)),
+            Tuple.of(
+                2,
+                Combinators.combine(name, topicId, Arbitraries.longs().between(0, 5000))
+                    .as(
+                        (n, id, millis) ->
+                            Commands.alter(
+                                n,
+                                id,
+                                TopicChanges.newBuilder().setRetentionMillis(millis).build()))),
             Tuple.of(
                 6,
                 Combinators.combine(broker, replica.array(ReplicaId[].class).ofMaxSize(5))

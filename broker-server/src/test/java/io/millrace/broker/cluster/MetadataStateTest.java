@@ -7,6 +7,7 @@ import com.google.protobuf.ByteString;
 import io.millrace.broker.cluster.message.MetadataCommand;
 import io.millrace.broker.cluster.message.MetadataResult;
 import io.millrace.protocol.error.ErrorCode;
+import io.millrace.protocol.message.TopicChanges;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.BeforeEach;
@@ -160,6 +161,31 @@ class MetadataStateTest {
     // A late repetition of the delete does not hit the new topic.
     assertThat(MetadataResults.isDone(apply(Commands.delete("orders", FIRST)))).isTrue();
     assertThat(state.topic("orders").id()).isEqualTo(SECOND);
+  }
+
+  @Test
+  void onlyTheVeryTopicIsAltered() {
+    apply(Commands.create("orders", FIRST, List.of(1, 2, 3)));
+    TopicEntry before = state.topic("orders");
+    TopicChanges changes =
+        TopicChanges.newBuilder().setRetentionMillis(60_000).setSegmentBytes(1 << 20).build();
+    assertThat(MetadataResults.isDone(apply(Commands.alter("orders", FIRST, changes)))).isTrue();
+    TopicEntry after = state.topic("orders");
+    assertThat(after.settings())
+        .isEqualTo(
+            before.settings().toBuilder()
+                .setRetentionMillis(60_000)
+                .setSegmentBytes(1 << 20)
+                .build());
+    assertThat(after.partitions()).isEqualTo(before.partitions());
+    assertThat(MetadataState.ofImage(state.image())).isEqualTo(state);
+
+    assertRefused(
+        apply(Commands.alter("orders", SECOND, changes)), ErrorCode.UNKNOWN_TOPIC, "orders");
+    assertRefused(apply(Commands.alter("other", FIRST, changes)), ErrorCode.UNKNOWN_TOPIC, "other");
+    assertRefused(
+        apply(MetadataCommands.alterTopic("orders", changes)), ErrorCode.UNKNOWN_TOPIC, "orders");
+    assertThat(state.topic("orders")).isEqualTo(after);
   }
 
   @Test

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.millrace.broker.cluster.TopicSettingsRules.Refusal;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.message.FsyncPolicy;
+import io.millrace.protocol.message.TopicChanges;
 import io.millrace.protocol.message.TopicSettings;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -124,6 +125,89 @@ class TopicSettingsRulesTest {
         "fsync=interval");
     assertRefused(settings().setFsyncIntervalMillis(100), "fsync=interval");
     assertRefused(settings().setFsyncValue(17), "17", "always, interval or os");
+  }
+
+  @Test
+  void limitsOfAgeAndSizeHaveBounds() {
+    assertAllowed(settings().setRetentionMillis(1000).setRetentionBytes(1 << 20));
+    assertRefused(settings().setRetentionMillis(999), "retention time 999 ms", "1000 to");
+    assertRefused(settings().setRetentionMillis(-1), "-1");
+    assertRefused(settings().setRetentionBytes((1 << 20) - 1), "1048575", "1048576 to");
+    assertRefused(settings().setSegmentMillis(999), "segment time 999 ms");
+    assertAllowed(settings().setRetentionBytes(1 << 20).setSegmentBytes(1 << 20));
+    assertRefused(
+        settings().setRetentionBytes(1 << 20).setSegmentBytes((1 << 20) + 1),
+        "segment bytes 1048577",
+        "at most retention bytes 1048576");
+  }
+
+  @Test
+  void segmentsFollowTheLimitsUnlessTheyAreGiven() {
+    TopicSettings capped =
+        TopicSettingsRules.withDefaults(settings().setRetentionBytes(500 << 20).build(), 3);
+    assertThat(capped.getSegmentBytes()).isEqualTo(25 << 20);
+    assertThat(capped.getSegmentMillis()).isZero();
+    assertThat(
+            TopicSettingsRules.withDefaults(settings().setRetentionBytes(1L << 40).build(), 3)
+                .getSegmentBytes())
+        .isEqualTo(128 << 20);
+    assertThat(
+            TopicSettingsRules.withDefaults(settings().setRetentionBytes(1 << 20).build(), 3)
+                .getSegmentBytes())
+        .isEqualTo(64 << 10);
+
+    assertThat(segmentMillisFor(10_000)).isEqualTo(1000);
+    assertThat(segmentMillisFor(2_000)).isEqualTo(1000);
+    assertThat(segmentMillisFor(3_600_000)).isEqualTo(360_000);
+    assertThat(segmentMillisFor(30L * 86_400_000)).isEqualTo(86_400_000);
+    TopicSettings given =
+        settings()
+            .setRetentionMillis(10_000)
+            .setSegmentMillis(5000)
+            .setRetentionBytes(500 << 20)
+            .setSegmentBytes(1 << 20)
+            .build();
+    TopicSettings complete = TopicSettingsRules.withDefaults(given, 3);
+    assertThat(complete.getSegmentMillis()).isEqualTo(5000);
+    assertThat(complete.getSegmentBytes()).isEqualTo(1 << 20);
+  }
+
+  private static long segmentMillisFor(long retentionMillis) {
+    return TopicSettingsRules.withDefaults(
+            settings().setRetentionMillis(retentionMillis).build(), 3)
+        .getSegmentMillis();
+  }
+
+  private static TopicSettings alter(TopicSettings now, TopicChanges.Builder changes) {
+    TopicChanges complete = TopicSettingsRules.completeChanges(now, changes.build());
+    assertThat(TopicSettingsRules.checkChanges(now, complete)).isEmpty();
+    return TopicSettingsRules.changed(now, complete);
+  }
+
+  @Test
+  void aNewLimitMakesSegmentsSmallerAndNothingMakesThemLarger() {
+    TopicSettings plain = TopicSettingsRules.withDefaults(settings().build(), 3);
+    TopicSettings capped = alter(plain, TopicChanges.newBuilder().setRetentionBytes(500 << 20));
+    assertThat(capped)
+        .isEqualTo(
+            plain.toBuilder().setRetentionBytes(500 << 20).setSegmentBytes(25 << 20).build());
+    TopicSettings free = alter(capped, TopicChanges.newBuilder().setRetentionBytes(0));
+    assertThat(free.getRetentionBytes()).isZero();
+    assertThat(free.getSegmentBytes()).isEqualTo(25 << 20);
+
+    TopicSettings aged = alter(plain, TopicChanges.newBuilder().setRetentionMillis(100_000));
+    assertThat(aged.getSegmentMillis()).isEqualTo(10_000);
+    assertThat(
+            alter(aged, TopicChanges.newBuilder().setRetentionMillis(900_000)).getSegmentMillis())
+        .isEqualTo(10_000);
+    assertThat(alter(aged, TopicChanges.newBuilder().setRetentionMillis(20_000)).getSegmentMillis())
+        .isEqualTo(2000);
+    assertThat(
+            TopicSettingsRules.checkChanges(
+                    plain, TopicChanges.newBuilder().setSegmentBytes(0).build())
+                .orElseThrow()
+                .text())
+        .contains("segment bytes 0");
   }
 
   @Test

@@ -31,6 +31,9 @@ final class LogScript implements LogListener {
   /** States in one of which a log may be found if an operation was cut off by a crash. */
   private List<ModelLog> possible = new ArrayList<>();
 
+  /** Entries that were dropped; files with a tail of them can still be there. */
+  private final List<ModelLog.Item> left = new ArrayList<>();
+
   /** Entries up to here survive everything. */
   private long durable;
 
@@ -152,6 +155,7 @@ final class LogScript implements LogListener {
     durable = 0;
     checkpoint = 0;
     log.reset(nextIndex, nextOffset);
+    left.clear();
     model = after;
     durable = model.lastIndex();
     possible.clear();
@@ -162,6 +166,52 @@ final class LogScript implements LogListener {
     sync();
     storedMark = log.syncMark();
     checkpoint = Math.max(model.firstIndex - 1, model.lastIndex() - random.nextInt(5));
+  }
+
+  /** Segments leave from the begin of the log; their files are deleted now, or not yet. */
+  void drop(Random choice) throws IOException {
+    long offset = model.logEnd() - choice.nextInt((int) (model.logEnd() - model.firstOffset) + 1);
+    possible.clear();
+    possible.add(model.copy());
+    log.prefix().closeActiveBelow(offset);
+    long first = log.prefix().firstIndexAbove(offset, checkpoint);
+    if (first > model.firstIndex) {
+      log.prefix().drop(first);
+      left.addAll(model.items.subList(0, (int) (first - model.firstIndex)));
+      model = model.from(first);
+      durable = model.lastIndex();
+      possible.set(0, model.copy());
+      checkDropped(choice);
+    }
+    if (choice.nextBoolean()) {
+      assertThat(log.prefix().deleteDropped(0, 0, 0)).isEqualTo(Long.MAX_VALUE);
+      assertThat(log.prefix().droppedBytes()).isZero();
+      left.clear();
+    }
+    possible.clear();
+  }
+
+  /** Until files are deleted, a late reader by index finds what was there. */
+  private void checkDropped(Random choice) throws IOException {
+    ModelLog.Item item = left.get(choice.nextInt(left.size()));
+    assertThat(log.read(item.index())).isNull();
+    if (item.index() >= log.prefix().firstReadableIndex()) {
+      assertThat(log.prefix().termOfDropped(item.index())).isEqualTo(item.term());
+      assertThat(log.prefix().readDropped(item.index())).isEqualTo(item.stored());
+    }
+  }
+
+  /** A clean restart; what was dropped and not deleted is there again. */
+  void reopen() throws IOException {
+    close();
+    open();
+    model = model.withFront(left, log.firstIndex());
+    forgetLeft();
+  }
+
+  /** A file whose deletion was killed before it was durable can come back with a power cut. */
+  private void forgetLeft() {
+    left.removeIf(item -> item.index() >= model.firstIndex);
   }
 
   void storeMark() {
@@ -193,8 +243,7 @@ final class LogScript implements LogListener {
     } else if (kind < 91) {
       reset(model.lastIndex() + 1 + random.nextInt(3), model.logEnd() + random.nextInt(3));
     } else if (kind < 96) {
-      close();
-      open();
+      reopen();
     } else {
       model.check(log, random);
     }
@@ -233,7 +282,8 @@ final class LogScript implements LogListener {
   void adopt(boolean mayLose) throws IOException {
     List<ModelLog> states = possible.isEmpty() ? List.of(model) : List.copyOf(possible);
     ModelLog found = null;
-    for (ModelLog state : states) {
+    for (ModelLog each : states) {
+      ModelLog state = each.withFront(left, log.firstIndex());
       if (state.firstIndex == log.firstIndex()
           && state.firstOffset == log.logStart()
           && state.lastIndex() >= log.lastIndex()
@@ -258,6 +308,7 @@ final class LogScript implements LogListener {
       assertThat(log.lastIndex()).as("a kill loses nothing").isEqualTo(model.lastIndex());
     }
     model = found;
+    forgetLeft();
     possible.clear();
     model.check(log, random);
     if (config.fsync() != FsyncPolicy.OS) {

@@ -29,6 +29,9 @@ final class ModelLog {
   final long firstOffset;
   final List<Item> items = new ArrayList<>();
 
+  /** Of the last entry in front of the first one. */
+  private long termBefore = 1;
+
   ModelLog(long firstIndex, long firstOffset) {
     this.firstIndex = firstIndex;
     this.firstOffset = firstOffset;
@@ -37,7 +40,36 @@ final class ModelLog {
   ModelLog copy() {
     ModelLog copy = new ModelLog(firstIndex, firstOffset);
     copy.items.addAll(items);
+    copy.termBefore = termBefore;
     return copy;
+  }
+
+  /** Without the entries before an index. */
+  ModelLog from(long index) {
+    int dropped = Math.toIntExact(index - firstIndex);
+    ModelLog rest =
+        new ModelLog(index, dropped < items.size() ? items.get(dropped).baseOffset : logEnd());
+    rest.items.addAll(items.subList(dropped, items.size()));
+    rest.termBefore = dropped == 0 ? termBefore : items.get(dropped - 1).term;
+    return rest;
+  }
+
+  /** With those of some earlier entries in front that a log beginning at an index has. */
+  ModelLog withFront(List<Item> earlier, long index) {
+    int skipped = 0;
+    while (skipped < earlier.size() && earlier.get(skipped).index < index) {
+      skipped++;
+    }
+    List<Item> front = earlier.subList(skipped, earlier.size());
+    if (front.isEmpty()
+        || front.get(0).index != index
+        || front.get(front.size() - 1).index != firstIndex - 1) {
+      return this;
+    }
+    ModelLog whole = new ModelLog(index, front.get(0).baseOffset);
+    whole.items.addAll(front);
+    whole.items.addAll(items);
+    return whole;
   }
 
   long lastIndex() {
@@ -49,7 +81,7 @@ final class ModelLog {
   }
 
   long lastTerm() {
-    return items.isEmpty() ? 1 : items.get(items.size() - 1).term;
+    return items.isEmpty() ? termBefore : items.get(items.size() - 1).term;
   }
 
   void append(LogEntry entry) {
@@ -119,7 +151,7 @@ final class ModelLog {
             .filter(i -> !i.isControl() && BatchHeader.maxTimestamp(i.stored, 0) >= timestamp)
             .findFirst()
             .orElse(null);
-    OffsetAndTimestamp found = log.offsetForTimestamp(timestamp, logEnd());
+    OffsetAndTimestamp found = log.offsetForTimestamp(timestamp, firstOffset, logEnd());
     if (expected == null) {
       assertThat(found).as("time %d", timestamp).isNull();
     } else {

@@ -208,6 +208,6 @@ class PartitionLogConcurrencyTest {
           assertThat(BatchHeader.isControl(batch, 0)).isTrue();
           check(batch, index);
         });
-    log.offsetForTimestamp(random.nextLong(log.lastIndex() + 1), committedOffset.get());
+    log.offsetForTimestamp(random.nextLong(log.lastIndex() + 1), 0, committedOffset.get());
   }
 }

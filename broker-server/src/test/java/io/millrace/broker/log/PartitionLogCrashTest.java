@@ -3,6 +3,7 @@ package io.millrace.broker.log;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -39,14 +40,41 @@ class PartitionLogCrashTest {
     script -> script.close(),
   };
 
+  private static final Step[] DROPS = {
+    script -> script.append(20),
+    script -> script.checkpoint(),
+    script -> script.drop(new Random(1)),
+    script -> script.append(15),
+    script -> script.checkpoint(),
+    script -> script.drop(new Random(2)),
+    script -> script.append(3),
+    script -> script.truncate(script.model.lastIndex() - 2),
+    script -> script.reopen(),
+    script -> script.append(9),
+    script -> script.checkpoint(),
+    script -> script.drop(new Random(3)),
+    script -> script.append(12),
+    script -> script.checkpoint(),
+    script -> script.drop(new Random(5)),
+    script -> script.reset(script.model.lastIndex() + 3, script.model.logEnd() + 2),
+    script -> script.append(14),
+    script -> script.checkpoint(),
+    script -> script.drop(new Random(6)),
+    script -> script.reopen(),
+  };
+
   private static LogScript run(long seed, long killAt) {
+    return run(SCENARIO, seed, killAt);
+  }
+
+  private static LogScript run(Step[] scenario, long seed, long killAt) {
     LogScript script = new LogScript(seed, FsyncPolicy.ALWAYS, SEGMENT_BYTES);
     if (killAt > 0) {
       script.disk.killAfter(killAt);
     }
     try {
       script.open();
-      for (Step step : SCENARIO) {
+      for (Step step : scenario) {
         step.run(script);
       }
     } catch (IOException e) {
@@ -68,8 +96,25 @@ class PartitionLogCrashTest {
     }
   }
 
+  /** The log begins somewhere in what was dropped, without a hole behind it. */
+  @Test
+  void killedAtEveryOperationWhileSegmentsLeave() throws IOException {
+    for (long seed = 1; seed <= 4; seed++) {
+      long operations = run(DROPS, seed, 0).disk.operations();
+      assertThat(operations).isGreaterThan(150);
+      for (long killAt = 1; killAt <= operations; killAt++) {
+        crash(DROPS, seed, killAt, false);
+        crash(DROPS, seed, killAt, true);
+      }
+    }
+  }
+
   private static void crash(long seed, long killAt, boolean power) {
-    LogScript script = run(seed, killAt);
+    crash(SCENARIO, seed, killAt, power);
+  }
+
+  private static void crash(Step[] scenario, long seed, long killAt, boolean power) {
+    LogScript script = run(scenario, seed, killAt);
     try {
       assertThat(script.disk.isDead()).isTrue();
       script.crashAndRecover(power);

@@ -15,7 +15,8 @@ class PartitionLogProperties {
 
   private static final int KILL = 100;
   private static final int POWER_LOSS = 103;
-  private static final int LAST_KIND = 105;
+  private static final int DROP = 106;
+  private static final int LAST_KIND = 114;
 
   @Property(tries = 150)
   void behavesLikeAList(
@@ -27,7 +28,12 @@ class PartitionLogProperties {
     LogScript script = new LogScript(seed, fsync, 1024L << segmentSize);
     script.open();
     for (int kind : kinds) {
-      if (kind >= POWER_LOSS) {
+      if (kind >= DROP) {
+        if (kind > DROP + 2) {
+          script.checkpoint();
+        }
+        script.drop(script.random);
+      } else if (kind >= POWER_LOSS) {
         script.crashAndRecover(true);
       } else if (kind >= KILL) {
         script.crashAndRecover(false);
@@ -38,8 +44,7 @@ class PartitionLogProperties {
       assertThat(script.log.logEnd()).isEqualTo(script.model.logEnd());
     }
     script.model.check(script.log, script.random);
-    script.close();
-    script.open();
+    script.reopen();
     script.model.check(script.log, script.random);
     script.close();
   }

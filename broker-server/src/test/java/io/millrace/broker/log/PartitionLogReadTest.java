@@ -122,14 +122,15 @@ class PartitionLogReadTest {
       for (int i = 0; i < 10; i++) {
         long timestamp = 1000 + batch * 100 + i * 10;
         OffsetAndTimestamp expected = new OffsetAndTimestamp(batch * 10L + i, timestamp);
-        assertThat(log.offsetForTimestamp(timestamp, log.logEnd())).isEqualTo(expected);
-        assertThat(log.offsetForTimestamp(timestamp - 9, log.logEnd())).isEqualTo(expected);
+        assertThat(log.offsetForTimestamp(timestamp, 0, log.logEnd())).isEqualTo(expected);
+        assertThat(log.offsetForTimestamp(timestamp - 9, 0, log.logEnd())).isEqualTo(expected);
       }
     }
-    assertThat(log.offsetForTimestamp(0, log.logEnd())).isEqualTo(new OffsetAndTimestamp(0, 1000));
-    assertThat(log.offsetForTimestamp(5991, log.logEnd())).isNull();
-    assertThat(log.offsetForTimestamp(1500, 50)).isNull();
-    assertThat(log.offsetForTimestamp(1500, 60)).isEqualTo(new OffsetAndTimestamp(50, 1500));
+    assertThat(log.offsetForTimestamp(0, 0, log.logEnd()))
+        .isEqualTo(new OffsetAndTimestamp(0, 1000));
+    assertThat(log.offsetForTimestamp(5991, 0, log.logEnd())).isNull();
+    assertThat(log.offsetForTimestamp(1500, 0, 50)).isNull();
+    assertThat(log.offsetForTimestamp(1500, 0, 60)).isEqualTo(new OffsetAndTimestamp(50, 1500));
   }
 
   @Test

@@ -3,6 +3,7 @@ package io.millrace.broker.log;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.util.Random;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -26,7 +27,23 @@ class PartitionLogSimulationTest {
     }
   }
 
+  @ParameterizedTest
+  @EnumSource(FsyncPolicy.class)
+  void survivesCrashesWhileSegmentsLeave(FsyncPolicy fsync) {
+    for (long seed = 1; seed <= OTHER_SEEDS; seed++) {
+      run(fsync, seed, true);
+    }
+  }
+
   private static void run(FsyncPolicy fsync, long seed) {
+    run(fsync, seed, false);
+  }
+
+  /**
+   * @param drops segments leave from the begin, too; chosen apart, so that seeds keep their meaning
+   */
+  private static void run(FsyncPolicy fsync, long seed, boolean drops) {
+    Random dropChoice = new Random(seed);
     try {
       LogScript script = new LogScript(seed, fsync, 1024 << (seed % 4));
       script.open();
@@ -40,6 +57,10 @@ class PartitionLogSimulationTest {
         try {
           for (int i = 0; i < STEPS; i++) {
             script.step(script.random.nextInt(100));
+            if (drops && dropChoice.nextInt(4) == 0) {
+              script.checkpoint();
+              script.drop(dropChoice);
+            }
           }
         } catch (IOException e) {
           boolean planned = script.disk.isDead() || String.valueOf(e).contains("simulated");
@@ -47,8 +68,7 @@ class PartitionLogSimulationTest {
         }
         script.crashAndRecover(script.random.nextBoolean());
       }
-      script.close();
-      script.open();
+      script.reopen();
       script.model.check(script.log, script.random);
       script.close();
     } catch (IOException | RuntimeException | AssertionError e) {

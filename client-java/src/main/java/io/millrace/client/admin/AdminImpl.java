@@ -7,6 +7,7 @@ import io.millrace.client.Checks;
 import io.millrace.client.ClusterDescription;
 import io.millrace.client.FsyncPolicy;
 import io.millrace.client.OffsetSpec;
+import io.millrace.client.TopicChange;
 import io.millrace.client.TopicDescription;
 import io.millrace.client.TopicPartition;
 import io.millrace.client.TopicSpec;
@@ -15,11 +16,13 @@ import io.millrace.client.error.UnknownTopicException;
 import io.millrace.client.internal.ClientContext;
 import io.millrace.client.metadata.MetadataCache;
 import io.millrace.client.metadata.OffsetLookup;
+import io.millrace.client.metadata.RecordDeletion;
 import io.millrace.client.net.Answer;
 import io.millrace.client.net.Api;
 import io.millrace.client.net.BrokerAddress;
 import io.millrace.protocol.error.ErrorCode;
 import io.millrace.protocol.error.MillraceException;
+import io.millrace.protocol.message.AlterTopicRequest;
 import io.millrace.protocol.message.BrokerStatusRequest;
 import io.millrace.protocol.message.BrokerStatusResponse;
 import io.millrace.protocol.message.CreateTopicRequest;
@@ -30,6 +33,7 @@ import io.millrace.protocol.message.MetadataResponse;
 import io.millrace.protocol.message.NetworkFaultsRequest;
 import io.millrace.protocol.message.NetworkFaultsResponse;
 import io.millrace.protocol.message.PeerFaults;
+import io.millrace.protocol.message.TopicChanges;
 import io.millrace.protocol.message.TopicInfo;
 import io.millrace.protocol.message.TopicSettings;
 import io.netty.buffer.ByteBuf;
@@ -50,11 +54,13 @@ public final class AdminImpl implements Admin {
   private final ClientContext context;
   private final MetadataCache metadata;
   private final OffsetLookup offsets;
+  private final RecordDeletion deletion;
 
   public AdminImpl(ClientContext context) {
     this.context = context;
     this.metadata = context.metadata();
     this.offsets = new OffsetLookup(context.config(), context.connections(), metadata);
+    this.deletion = new RecordDeletion(context.config(), context.connections(), metadata);
   }
 
   @Override
@@ -66,7 +72,10 @@ public final class AdminImpl implements Admin {
             .setReplicas(spec.replicas())
             .setFsyncIntervalMillis(spec.fsyncIntervalMillis())
             .setSegmentBytes(spec.segmentBytes())
-            .setMaxRecordBytes(spec.maxRecordBytes());
+            .setMaxRecordBytes(spec.maxRecordBytes())
+            .setRetentionMillis(spec.retentionMillis())
+            .setRetentionBytes(spec.retentionBytes())
+            .setSegmentMillis(spec.segmentMillis());
     if (spec.fsync() != null) {
       settings.setFsync(spec.fsync().toWire());
     }
@@ -99,6 +108,38 @@ public final class AdminImpl implements Admin {
         response -> {
           metadata.sawIndex(response.getContext().getMetadataIndex());
           return null;
+        });
+  }
+
+  @Override
+  public CompletableFuture<TopicDescription> alterTopic(String name, TopicChange change) {
+    Checks.topicName(name);
+    Checks.notNull("change", change);
+    TopicChanges.Builder changes = TopicChanges.newBuilder();
+    if (change.retentionMillis() != null) {
+      changes.setRetentionMillis(change.retentionMillis());
+    }
+    if (change.retentionBytes() != null) {
+      changes.setRetentionBytes(change.retentionBytes());
+    }
+    if (change.segmentBytes() != null) {
+      changes.setSegmentBytes(change.segmentBytes());
+    }
+    if (change.segmentMillis() != null) {
+      changes.setSegmentMillis(change.segmentMillis());
+    }
+    return call(
+        Api.ALTER_TOPIC,
+        wait ->
+            AlterTopicRequest.newBuilder()
+                .setContext(metadata.context(wait))
+                .setName(name)
+                .setChanges(changes)
+                .build(),
+        true,
+        response -> {
+          metadata.learned(response.getTopic(), response.getContext().getMetadataIndex());
+          return describe(response.getTopic());
         });
   }
 
@@ -278,6 +319,17 @@ public final class AdminImpl implements Admin {
     return result;
   }
 
+  @Override
+  public CompletableFuture<Long> deleteRecords(TopicPartition partition, long before) {
+    Checks.notNull("partition", partition);
+    Checks.atLeast("before", before, 0);
+    CompletableFuture<Long> result = new CompletableFuture<>();
+    deletion
+        .delete(partition, before, context.config().requestTimeoutMillis())
+        .whenComplete((logStart, failure) -> complete(result, logStart, failure));
+    return result;
+  }
+
   private <T> CompletableFuture<T> metadata(
       MetadataRequest.Builder request, Function<MetadataResponse, T> convert) {
     return call(
@@ -330,6 +382,9 @@ public final class AdminImpl implements Admin {
         settings.getFsyncIntervalMillis(),
         settings.getSegmentBytes(),
         settings.getMaxRecordBytes(),
+        settings.getRetentionMillis(),
+        settings.getRetentionBytes(),
+        settings.getSegmentMillis(),
         info.getDurability(),
         info.getPartitionsList().stream()
             .map(

@@ -3,8 +3,10 @@ package io.millrace.client.net;
 import com.google.protobuf.Message;
 import com.google.protobuf.Parser;
 import io.millrace.protocol.frame.ApiKind;
+import io.millrace.protocol.message.AlterTopicResponse;
 import io.millrace.protocol.message.BrokerStatusResponse;
 import io.millrace.protocol.message.CreateTopicResponse;
+import io.millrace.protocol.message.DeleteRecordsResponse;
 import io.millrace.protocol.message.DeleteTopicResponse;
 import io.millrace.protocol.message.FetchResponse;
 import io.millrace.protocol.message.HelloResponse;
@@ -42,6 +44,13 @@ public record Api<R extends Message>(
   public static final Api<DeleteTopicResponse> DELETE_TOPIC =
       new Api<>(
           ApiKind.DELETE_TOPIC, DeleteTopicResponse.parser(), DeleteTopicResponse::getContext);
+  public static final Api<AlterTopicResponse> ALTER_TOPIC =
+      new Api<>(ApiKind.ALTER_TOPIC, AlterTopicResponse.parser(), AlterTopicResponse::getContext);
+  public static final Api<DeleteRecordsResponse> DELETE_RECORDS =
+      new Api<>(
+          ApiKind.DELETE_RECORDS,
+          DeleteRecordsResponse.parser(),
+          DeleteRecordsResponse::getContext);
   public static final Api<BrokerStatusResponse> BROKER_STATUS =
       new Api<>(
           ApiKind.BROKER_STATUS, BrokerStatusResponse.parser(), BrokerStatusResponse::getContext);

@@ -209,7 +209,8 @@ final class FetchAnswers {
       state.retry(cursor, count + " records from offset " + position + " are gone", 0);
       return;
     }
-    long start = Math.max(result.getLogStart(), position + count);
+    // Where the count ends: if the log starts even later by now, the next fetch says how much.
+    long start = position + count;
     if (config.onLost() == OnLost.FAIL) {
       state.fail(cursor, new RecordsLostException(cursor.partition, position, start, count));
       return;

@@ -2,10 +2,14 @@ package io.millrace.protocol.frame;
 
 import com.google.protobuf.Message;
 import com.google.protobuf.Parser;
+import io.millrace.protocol.message.AlterTopicRequest;
+import io.millrace.protocol.message.AlterTopicResponse;
 import io.millrace.protocol.message.BrokerStatusRequest;
 import io.millrace.protocol.message.BrokerStatusResponse;
 import io.millrace.protocol.message.CreateTopicRequest;
 import io.millrace.protocol.message.CreateTopicResponse;
+import io.millrace.protocol.message.DeleteRecordsRequest;
+import io.millrace.protocol.message.DeleteRecordsResponse;
 import io.millrace.protocol.message.DeleteTopicRequest;
 import io.millrace.protocol.message.DeleteTopicResponse;
 import io.millrace.protocol.message.FetchRequest;
@@ -58,6 +62,8 @@ public enum ApiKind {
   DELETE_TOPIC(8, DeleteTopicRequest.parser(), DeleteTopicResponse.parser()),
   BROKER_STATUS(9, BrokerStatusRequest.parser(), BrokerStatusResponse.parser()),
   NETWORK_FAULTS(10, NetworkFaultsRequest.parser(), NetworkFaultsResponse.parser()),
+  DELETE_RECORDS(11, DeleteRecordsRequest.parser(), DeleteRecordsResponse.parser()),
+  ALTER_TOPIC(12, AlterTopicRequest.parser(), AlterTopicResponse.parser()),
 
   PEER_HELLO(100, PeerHelloRequest.parser(), PeerHelloResponse.parser()),
   RAFT(101, RaftHeader.parser(), RaftResponseHeader.parser()),

@@ -108,6 +108,8 @@ class FramesTest {
             "8 DELETE_TOPIC",
             "9 BROKER_STATUS",
             "10 NETWORK_FAULTS",
+            "11 DELETE_RECORDS",
+            "12 ALTER_TOPIC",
             "100 PEER_HELLO",
             "101 RAFT",
             "102 METADATA_COMMAND",
@@ -121,7 +123,7 @@ class FramesTest {
     for (ApiKind kind : ApiKind.values()) {
       assertThat(ApiKind.of(kind.code())).isSameAs(kind);
     }
-    assertThat(List.of(-1, 0, 11, 99, 109, 127, 128, 65535))
+    assertThat(List.of(-1, 0, 13, 99, 109, 127, 128, 65535))
         .allSatisfy(code -> assertThat(ApiKind.of(code)).isNull());
   }
 

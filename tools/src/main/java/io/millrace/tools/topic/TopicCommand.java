@@ -27,13 +27,15 @@ import picocli.CommandLine.Spec;
 /** {@code millrace topic ...}. */
 @Command(
     name = "topic",
-    description = "Create, list, describe, measure and delete topics.",
+    description = "Create, list, describe, alter, measure and delete topics, and delete records.",
     subcommands = {
       TopicCommand.Create.class,
       TopicCommand.ListTopics.class,
       TopicCommand.Describe.class,
       SizesCommand.class,
-      TopicCommand.Delete.class
+      AlterCommand.class,
+      TopicCommand.Delete.class,
+      DeleteRecordsCommand.class
     })
 public final class TopicCommand implements Runnable {
   @Spec private CommandSpec spec;
@@ -143,7 +145,11 @@ public final class TopicCommand implements Runnable {
     }
   }
 
-  private static Map<String, Object> described(TopicDescription topic) {
+  private static Long orNull(long limit) {
+    return limit == 0 ? null : limit;
+  }
+
+  static Map<String, Object> described(TopicDescription topic) {
     var fields = new LinkedHashMap<String, Object>();
     fields.put("topic", topic.name());
     fields.put("id", topic.id().toString());
@@ -152,7 +158,11 @@ public final class TopicCommand implements Runnable {
     fields.put("fsyncIntervalMillis", topic.fsyncIntervalMillis());
     fields.put("segmentBytes", topic.segmentBytes());
     fields.put("maxRecordBytes", topic.maxRecordBytes());
+    fields.put("retentionMillis", orNull(topic.retentionMillis()));
+    fields.put("retentionBytes", orNull(topic.retentionBytes()));
+    fields.put("segmentMillis", orNull(topic.segmentMillis()));
     fields.put("promise", topic.durability());
+    fields.put("records", Lifetime.of(topic));
     var rows = new Rows(List.of("partition", "leader", "term", "replicas"));
     topic
         .partitions()

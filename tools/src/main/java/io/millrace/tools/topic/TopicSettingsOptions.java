@@ -71,13 +71,43 @@ public final class TopicSettingsOptions {
       description = "Largest record that is accepted. Default: 1 MiB")
   private Long maxRecordBytes;
 
+  @Option(
+      names = "--retention-time",
+      paramLabel = "TIME",
+      converter = Quantities.DurationConverter.class,
+      description = {
+        "Age at which records go, as in 7d. Default: records stay until the topic or the records",
+        "are deleted"
+      })
+  private Duration retentionTime;
+
+  @Option(
+      names = "--retention-bytes",
+      paramLabel = "SIZE",
+      converter = Quantities.BytesConverter.class,
+      description = {
+        "Bytes that each partition may hold on each of its replicas; the oldest records go, and at",
+        "least four fifths stay. Default: no limit"
+      })
+  private Long retentionBytes;
+
+  @Option(
+      names = "--segment-time",
+      paramLabel = "TIME",
+      converter = Quantities.DurationConverter.class,
+      description = {
+        "Time after which a new segment file is begun, because only whole files go. Default: a",
+        "tenth of the retention time, at most a day"
+      })
+  private Duration segmentTime;
+
   /** Refuses what can not be meant, before anybody is asked. */
   public void requireSense() {
     requireAboveZero("--partitions", partitions, "1 to " + TopicSettingsRules.MAX_PARTITIONS);
     requireAboveZero("--replicas", replicas, "1, 3 or 5");
     requireAboveZero(
         "--fsync-interval",
-        fsyncInterval == null ? null : fsyncInterval.toMillis(),
+        millisOf(fsyncInterval),
         TopicSettingsRules.MIN_FSYNC_INTERVAL_MILLIS
             + " to "
             + TopicSettingsRules.MAX_FSYNC_INTERVAL_MILLIS
@@ -90,6 +120,24 @@ public final class TopicSettingsOptions {
         "--max-record-bytes",
         maxRecordBytes,
         TopicSettingsRules.MIN_MAX_RECORD_BYTES + " to " + TopicSettingsRules.MAX_MAX_RECORD_BYTES);
+    String times =
+        " to " + Duration.ofMillis(TopicSettingsRules.MAX_RETENTION_MILLIS).toDays() + " days";
+    requireAboveZero(
+        "--retention-time",
+        millisOf(retentionTime),
+        TopicSettingsRules.MIN_RETENTION_MILLIS + " ms" + times);
+    requireAboveZero(
+        "--segment-time",
+        millisOf(segmentTime),
+        TopicSettingsRules.MIN_SEGMENT_MILLIS + " ms" + times);
+    requireAboveZero(
+        "--retention-bytes",
+        retentionBytes,
+        TopicSettingsRules.MIN_RETENTION_BYTES + " to " + TopicSettingsRules.MAX_RETENTION_BYTES);
+  }
+
+  private static Long millisOf(Duration time) {
+    return time == null ? null : time.toMillis();
   }
 
   public TopicSpec spec(String topic) {
@@ -106,7 +154,10 @@ public final class TopicSettingsOptions {
         fsync == null ? null : fsync.policy,
         fsyncInterval == null ? 0 : asInt(fsyncInterval.toMillis()),
         segmentBytes == null ? 0 : segmentBytes,
-        maxRecordBytes == null ? 0 : asInt(maxRecordBytes));
+        maxRecordBytes == null ? 0 : asInt(maxRecordBytes),
+        retentionTime == null ? 0 : retentionTime.toMillis(),
+        retentionBytes == null ? 0 : retentionBytes,
+        segmentTime == null ? 0 : segmentTime.toMillis());
   }
 
   /**

@@ -241,7 +241,12 @@ final class RefillJob {
     return true;
   }
 
-  private RefillPlan.Own own() {
+  private RefillPlan.Own own() throws IOException {
+    Checkpoint newest =
+        CheckpointStore.open(disk, spec.directory()).checkpoints().stream()
+            .filter(each -> ReplicaSource.fits(each, log))
+            .findFirst()
+            .orElse(null);
     return new RefillPlan.Own(
         PeerIds.brokerOf(spec.self()),
         votes.state(spec.groupId()).health() == StoredHealth.STORED_SUSPECT,
@@ -249,7 +254,7 @@ final class RefillJob {
         System.nanoTime() - stoppedNanos > leaseNanos,
         log.firstIndex(),
         log.lastIndex(),
-        log.epochs().lastTerm(),
+        ReplicaSource.lastTerm(log, newest),
         log.epochs());
   }
 
@@ -394,7 +399,7 @@ final class RefillJob {
       return;
     }
     copyTo(source, checkpoint.getIndex());
-    if (log.termAt(checkpoint.getIndex()) != checkpoint.getTerm()) {
+    if (!ReplicaSource.fits(checkpoint, log)) {
       throw new SourceChangedException(
           "the checkpoint of broker "
               + source.broker()
@@ -415,7 +420,7 @@ final class RefillJob {
   private long finish() throws IOException {
     log.sync();
     SyncMark mark = log.syncMark();
-    long lastTerm = log.epochs().lastTerm();
+    long lastTerm = own().lastTerm();
     long lastIndex = log.lastIndex();
     closeLog();
     GroupState state = votes.state(spec.groupId());

@@ -79,6 +79,8 @@ public final class ReplicaSource {
     // First what a leader has proposed: what it accepts from now on was not sent to the asker.
     long lastIndex = Math.max(source.lastIndex(), log.lastIndex());
     EpochTable terms = log.epochs();
+    Checkpoint checkpoint = newestCheckpoint(log);
+    long lastTerm = lastTerm(log, checkpoint);
     ReplicaStateResponse.Builder state =
         ReplicaStateResponse.newBuilder()
             .setPresent(true)
@@ -90,16 +92,15 @@ public final class ReplicaSource {
                     && source.leadsInTerm() == source.term()
                     // Entries can be committed by the others before they are written here. From the
                     // first one of its term on, all that is not written yet is of this term too.
-                    && source.leadsInTerm() == terms.lastTerm())
+                    && source.leadsInTerm() == lastTerm)
             .setFirstIndex(log.firstIndex())
             .setFirstOffset(log.logStart())
             .setLastIndex(lastIndex)
-            .setLastTerm(terms.lastTerm());
+            .setLastTerm(lastTerm);
     for (int i = 0; i < terms.size(); i++) {
       state.addTerms(
           TermStart.newBuilder().setTerm(terms.term(i)).setFirstIndex(terms.firstIndex(i)));
     }
-    Checkpoint checkpoint = newestCheckpoint(log);
     return state.setCheckpointIndex(checkpoint == null ? 0 : checkpoint.getIndex()).build();
   }
 
@@ -158,10 +159,28 @@ public final class ReplicaSource {
 
   private Checkpoint newestCheckpoint(PartitionLog log) throws IOException {
     for (Checkpoint each : CheckpointStore.open(disk, log.directory()).checkpoints()) {
-      if (log.termAt(each.getIndex()) == each.getTerm()) {
+      if (fits(each, log)) {
         return each;
       }
     }
     return null;
+  }
+
+  /** Its entry is in the log, or was the last one that left the begin of it. */
+  static boolean fits(Checkpoint checkpoint, PartitionLog log) {
+    return checkpoint.getIndex() == log.firstIndex() - 1
+        || log.termAt(checkpoint.getIndex()) == checkpoint.getTerm();
+  }
+
+  /**
+   * Of the last entry, also when it has left the log as the last one of all.
+   *
+   * @param newest that fits the log, null = none
+   */
+  static long lastTerm(PartitionLog log, Checkpoint newest) {
+    long last = log.termAt(log.lastIndex());
+    return last == 0 && newest != null && newest.getIndex() == log.lastIndex()
+        ? newest.getTerm()
+        : last;
   }
 }

@@ -13,19 +13,36 @@ import io.millrace.broker.raft.message.GroupConfiguration;
 import java.util.Set;
 
 /**
- * Shows JRaft the replica's checkpoint as a snapshot, once, when the node starts. JRaft never
- * writes or copies one here: {@code Node.snapshot()} would truncate its view of the log, after
- * which a follower further behind could not catch up from it any more.
+ * What JRaft takes for its snapshots. At start that is the replica's checkpoint. Later ones are
+ * only an index with its term and members: saving one makes JRaft let go of the entries before the
+ * one saved last, and that is their whole purpose; see {@code PrefixRelease}.
+ *
+ * <p>Durability: none of its own. After a restart JRaft is shown the checkpoint again, which is
+ * newer than every index that was saved here, because the checkpoint is written first.
+ *
+ * <p>A leader opens the last one to tell a follower, which is further behind than JRaft's first
+ * entry, from where on it can be served. No byte is ever copied from here.
+ *
+ * <p>Threads: any.
  */
 public final class CheckpointSnapshotStorage implements SnapshotStorage {
 
-  private final Checkpoint checkpoint;
+  /** Names no place: followers fetch segments from the leader by themselves. */
+  public static final String URI = "millrace:checkpoint";
+
+  private volatile SnapshotMeta last;
 
   /**
    * @param checkpoint null = none yet
    */
   public CheckpointSnapshotStorage(Checkpoint checkpoint) {
-    this.checkpoint = checkpoint;
+    this.last = checkpoint == null ? null : metaOf(checkpoint);
+  }
+
+  /** Index that JRaft was shown or has saved last, 0 = none. */
+  public long lastIndex() {
+    SnapshotMeta meta = last;
+    return meta == null ? 0 : meta.getLastIncludedIndex();
   }
 
   @Override
@@ -38,14 +55,16 @@ public final class CheckpointSnapshotStorage implements SnapshotStorage {
     // Owns nothing.
   }
 
+  /** Null only as long as JRaft has every entry from the first one on, so no leader asks. */
   @Override
   public SnapshotReader open() {
-    return checkpoint == null ? null : new Reader(metaOf(checkpoint));
+    SnapshotMeta meta = last;
+    return meta == null ? null : new Reader(meta);
   }
 
   @Override
   public SnapshotWriter create() {
-    return null;
+    return new Writer();
   }
 
   @Override
@@ -69,17 +88,24 @@ public final class CheckpointSnapshotStorage implements SnapshotStorage {
   }
 
   private static SnapshotMeta metaOf(Checkpoint checkpoint) {
-    SnapshotMeta.Builder meta =
-        SnapshotMeta.newBuilder()
-            .setLastIncludedIndex(checkpoint.getIndex())
-            .setLastIncludedTerm(checkpoint.getTerm());
     int count = checkpoint.getConfigurationsCount();
-    if (count > 0) {
-      GroupConfiguration last = checkpoint.getConfigurations(count - 1).getConfiguration();
-      meta.addAllPeers(last.getPeersList())
-          .addAllOldPeers(last.getOldPeersList())
-          .addAllLearners(last.getLearnersList())
-          .addAllOldLearners(last.getOldLearnersList());
+    return meta(
+        checkpoint.getIndex(),
+        checkpoint.getTerm(),
+        count == 0 ? null : checkpoint.getConfigurations(count - 1).getConfiguration());
+  }
+
+  /**
+   * @param members in force at the index, null = not known
+   */
+  public static SnapshotMeta meta(long index, long term, GroupConfiguration members) {
+    SnapshotMeta.Builder meta =
+        SnapshotMeta.newBuilder().setLastIncludedIndex(index).setLastIncludedTerm(term);
+    if (members != null) {
+      meta.addAllPeers(members.getPeersList())
+          .addAllOldPeers(members.getOldPeersList())
+          .addAllLearners(members.getLearnersList())
+          .addAllOldLearners(members.getOldLearnersList());
     }
     return meta.build();
   }
@@ -109,7 +135,7 @@ public final class CheckpointSnapshotStorage implements SnapshotStorage {
 
     @Override
     public String generateURIForCopy() {
-      return null;
+      return URI;
     }
 
     @Override
@@ -129,6 +155,60 @@ public final class CheckpointSnapshotStorage implements SnapshotStorage {
 
     @Override
     public void close() {
+      // Owns nothing.
+    }
+  }
+
+  private final class Writer extends SnapshotWriter {
+
+    @Override
+    public boolean init(Void none) {
+      return true;
+    }
+
+    @Override
+    public void shutdown() {
+      // Owns nothing.
+    }
+
+    @Override
+    public boolean saveMeta(SnapshotMeta meta) {
+      last = meta;
+      return true;
+    }
+
+    @Override
+    public boolean addFile(String fileName, Message fileMeta) {
+      return false;
+    }
+
+    @Override
+    public boolean removeFile(String fileName) {
+      return false;
+    }
+
+    @Override
+    public String getPath() {
+      return "";
+    }
+
+    @Override
+    public Set<String> listFiles() {
+      return Set.of();
+    }
+
+    @Override
+    public Message getFileMeta(String fileName) {
+      return null;
+    }
+
+    @Override
+    public void close() {
+      // Owns nothing.
+    }
+
+    @Override
+    public void close(boolean keepDataOnError) {
       // Owns nothing.
     }
   }

@@ -30,7 +30,7 @@ import java.util.stream.Stream;
  * two generations, and the directory fsynced. A crash at any point leaves the newer one in place.
  * The caller makes the log durable up to the checkpoint's index first.
  *
- * <p>Threads: one at a time.
+ * <p>Threads: any.
  */
 public final class CheckpointStore {
 
@@ -49,6 +49,7 @@ public final class CheckpointStore {
   private final Path directory;
   private final List<Checkpoint> valid = new ArrayList<>();
   private final List<Damaged> damaged = new ArrayList<>();
+  private final long[] indexes = new long[NAMES.length];
   private int nextGeneration;
 
   private CheckpointStore(Disk disk, Path directory) {
@@ -69,6 +70,7 @@ public final class CheckpointStore {
       Checkpoint checkpoint = disk.exists(path) ? store.read(path) : null;
       if (checkpoint != null) {
         store.valid.add(checkpoint);
+        store.indexes[generation] = checkpoint.getIndex();
         if (checkpoint.getIndex() > newest) {
           newest = checkpoint.getIndex();
           store.nextGeneration = 1 - generation;
@@ -134,27 +136,57 @@ public final class CheckpointStore {
     return List.copyOf(valid);
   }
 
-  public List<Damaged> damaged() {
+  public synchronized List<Damaged> damaged() {
     return List.copyOf(damaged);
+  }
+
+  /** Index of the newest checkpoint, 0 if there is none. */
+  public synchronized long newestIndex() {
+    return Math.max(indexes[0], indexes[1]);
+  }
+
+  /** Index that both generations reach: with it, a start does well with either of them. */
+  public synchronized long oldestIndex() {
+    return Math.min(indexes[0], indexes[1]);
+  }
+
+  /**
+   * Puts a copy of the newest checkpoint in the place of the older one, so that what the log holds
+   * up to its index is needed by neither.
+   *
+   * @throws IOException also if the newest one cannot be read back
+   */
+  public synchronized void copyNewest() throws IOException {
+    Path newest = directory.resolve(NAMES[1 - nextGeneration]);
+    int knownDamaged = damaged.size();
+    Checkpoint checkpoint = disk.exists(newest) ? read(newest) : null;
+    if (checkpoint == null) {
+      String reason =
+          damaged.size() > knownDamaged ? damaged.get(knownDamaged).reason() : "it is missing";
+      throw new IOException(newest + " cannot be read back: " + reason);
+    }
+    write(checkpoint);
   }
 
   /**
    * Moves the checkpoints above an index out of the way, durably: the log that they speak of is
    * about to be cut. A damaged one goes too, since nobody knows what it speaks of.
    */
-  public void setAsideAbove(long index) throws IOException {
-    for (String name : NAMES) {
-      Path path = directory.resolve(name);
+  public synchronized void setAsideAbove(long index) throws IOException {
+    for (int generation = 0; generation < NAMES.length; generation++) {
+      Path path = directory.resolve(NAMES[generation]);
       Checkpoint checkpoint = disk.exists(path) ? read(path) : null;
       if (disk.exists(path) && (checkpoint == null || checkpoint.getIndex() > index)) {
-        disk.rename(path, directory.resolve(name + ASIDE));
+        disk.rename(path, directory.resolve(NAMES[generation] + ASIDE));
         disk.syncDirectory(directory);
         valid.remove(checkpoint);
+        indexes[generation] = 0;
       }
     }
+    nextGeneration = indexes[0] <= indexes[1] ? 0 : 1;
   }
 
-  public void write(Checkpoint checkpoint) throws IOException {
+  public synchronized void write(Checkpoint checkpoint) throws IOException {
     byte[] payload = checkpoint.toByteArray();
     ByteBuffer out = ByteBuffer.allocate(HEADER_BYTES + payload.length);
     out.putInt(MAGIC).putShort(FORMAT_VERSION).putShort((short) 0);
@@ -167,6 +199,7 @@ public final class CheckpointStore {
     }
     disk.rename(temporary, directory.resolve(NAMES[nextGeneration]));
     disk.syncDirectory(directory);
+    indexes[nextGeneration] = checkpoint.getIndex();
     nextGeneration = 1 - nextGeneration;
   }
 

@@ -42,6 +42,20 @@ public final class GroupConfigurations {
     byIndex.clear();
   }
 
+  /** The log begins later: only the one in force at its begin is needed of those before. */
+  public synchronized void forgetBefore(long firstIndex) {
+    Long inForce = byIndex.lowerKey(firstIndex);
+    if (inForce != null) {
+      byIndex.headMap(inForce, false).clear();
+    }
+  }
+
+  /** Members in force at an index; null if none is known. */
+  public synchronized GroupConfiguration inForceAt(long index) {
+    Map.Entry<Long, ConfigurationAt> last = byIndex.floorEntry(index);
+    return last == null ? null : last.getValue().getConfiguration();
+  }
+
   synchronized ConfigurationAt at(long index) {
     return byIndex.get(index);
   }

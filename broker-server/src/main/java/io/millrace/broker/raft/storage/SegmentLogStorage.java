@@ -42,6 +42,11 @@ public final class SegmentLogStorage implements LogStorage {
   private final Runnable onWritten;
   private final Consumer<Exception> onFailure;
 
+  /** JRaft asks for no entry below any more, except where it had just looked at its bounds. */
+  private volatile long firstIndexOfRaft;
+
+  private volatile Runnable onPrefix = () -> {};
+
   /**
    * @param checkpoint what the replica starts from, null = from the log's first entry
    * @param onWritten called after each append, on the log thread
@@ -73,6 +78,16 @@ public final class SegmentLogStorage implements LogStorage {
       replayFrom = checkpoint.getIndex() + 1;
     }
     log.forEachControl(replayFrom, this::addIfConfiguration);
+    firstIndexOfRaft = log.firstIndex();
+  }
+
+  /** Told on the log thread whenever {@link #firstIndexOfRaft} has moved. */
+  public void onPrefix(Runnable listener) {
+    onPrefix = listener;
+  }
+
+  public long firstIndexOfRaft() {
+    return firstIndexOfRaft;
   }
 
   @Override
@@ -108,21 +123,40 @@ public final class SegmentLogStorage implements LogStorage {
     return log.lastIndex();
   }
 
+  /** Also finds what is dropped and not deleted: the caller may have looked at old bounds. */
   @Override
   public LogEntry getEntry(long index) {
-    long term = log.termAt(index);
-    return term == 0 ? null : new StoredEntry(this, index, term, configurations.at(index));
+    // Before the term: a configuration is forgotten only when its entry cannot be found any more.
+    ConfigurationAt configuration = configurations.at(index);
+    long term = getTerm(index);
+    return term == 0 ? null : new StoredEntry(this, index, term, configuration);
   }
 
   @Override
   public long getTerm(long index) {
-    return log.termAt(index);
+    long term = log.termAt(index);
+    if (term == 0) {
+      term = log.prefix().termOfDropped(index);
+    }
+    if (term == 0 && checkpoint != null && checkpoint.getIndex() == index) {
+      // All entries up to the checkpoint are gone, and JRaft asks for the term of the last one.
+      term = checkpoint.getTerm();
+    }
+    return term;
   }
 
-  /** The batch of a data entry, or null after a failure that was reported. */
+  /** The batch of a data entry, or null if it is gone or after a failure that was reported. */
   ByteBuffer readData(long index) {
     try {
-      return log.read(index);
+      ByteBuffer batch = log.read(index);
+      if (batch == null) {
+        batch = log.prefix().readDropped(index);
+      }
+      if (batch == null && !log.isClosed()) {
+        // Its replicator would never go on; a replica that starts again knows the new bounds.
+        onFailure.accept(new IOException("entry " + index + " left the log while it was read"));
+      }
+      return batch;
     } catch (IOException | RuntimeException e) {
       onFailure.accept(e);
       return null;
@@ -142,16 +176,17 @@ public final class SegmentLogStorage implements LogStorage {
           new io.millrace.broker.log.LogEntry(
               entry.getId().getIndex(), entry.getId().getTerm(), batchOf(entry)));
     }
+    // Before the entries can be seen: a checkpoint behind them has to name these members.
+    for (LogEntry entry : entries) {
+      if (entry.getType() == EntryType.ENTRY_TYPE_CONFIGURATION) {
+        configurations.add(GroupConfigurations.at(entry));
+      }
+    }
     try {
       log.append(batches);
     } catch (IOException | RuntimeException e) {
       onFailure.accept(e);
       return 0;
-    }
-    for (LogEntry entry : entries) {
-      if (entry.getType() == EntryType.ENTRY_TYPE_CONFIGURATION) {
-        configurations.add(GroupConfigurations.at(entry));
-      }
     }
     onWritten.run();
     return entries.size();
@@ -168,9 +203,11 @@ public final class SegmentLogStorage implements LogStorage {
     };
   }
 
-  /** Deletes nothing: JRaft only moves its own first index, and retention decides about files. */
+  /** Deletes nothing: JRaft has moved its own first index, and retention decides about files. */
   @Override
   public boolean truncatePrefix(long firstIndexKept) {
+    firstIndexOfRaft = Math.max(firstIndexOfRaft, firstIndexKept);
+    onPrefix.run();
     return true;
   }
 

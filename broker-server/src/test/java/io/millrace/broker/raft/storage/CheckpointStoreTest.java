@@ -69,6 +69,36 @@ class CheckpointStoreTest {
     }
   }
 
+  @Test
+  void aCopyOfTheNewestTakesThePlaceOfTheOlder() throws IOException {
+    CheckpointStore store = CheckpointStore.open(disk, directory);
+    assertThat(store.newestIndex()).isZero();
+    store.write(checkpoint(10));
+    assertThat(store.oldestIndex()).isZero();
+    store.write(checkpoint(20));
+    assertThat(store.newestIndex()).isEqualTo(20);
+    assertThat(store.oldestIndex()).isEqualTo(10);
+    store.copyNewest();
+    assertThat(store.oldestIndex()).isEqualTo(20);
+    assertThat(CheckpointStore.open(disk, directory).checkpoints())
+        .containsExactly(checkpoint(20), checkpoint(20));
+
+    // Either of the two may be damaged now; and what cannot be read back is not copied.
+    CheckpointStore again = CheckpointStore.open(disk, directory);
+    assertThat(again.oldestIndex()).isEqualTo(20);
+    again.write(checkpoint(30));
+    Path newest = directory.resolve("checkpoint.1");
+    byte[] damaged = Files.readAllBytes(newest);
+    damaged[damaged.length - 1] ^= 1;
+    Files.write(newest, damaged);
+    assertThatThrownBy(again::copyNewest)
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("checkpoint.1")
+        .hasMessageContaining("CRC");
+    assertThat(again.oldestIndex()).isEqualTo(20);
+    assertThat(CheckpointStore.open(disk, directory).checkpoints()).containsExactly(checkpoint(20));
+  }
+
   private static Checkpoint checkpoint(long index) {
     return Checkpoint.newBuilder()
         .setIndex(index)

@@ -43,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 class StaleLeaderProbeTest {
   private static final UUID TOPIC = new UUID(3, 4);
   private static final TopicDescription DESCRIPTION =
-      new TopicDescription("t", TOPIC, 3, FsyncPolicy.ALWAYS, 0, 1, 1, "", List.of());
+      new TopicDescription("t", TOPIC, 3, FsyncPolicy.ALWAYS, 0, 1, 1, 0, 0, 0, "", List.of());
 
   private ServerSocket server;
   private Socket broker;

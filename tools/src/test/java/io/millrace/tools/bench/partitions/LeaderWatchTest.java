@@ -19,6 +19,9 @@ class LeaderWatchTest {
         0,
         1,
         1,
+        0,
+        0,
+        0,
         "",
         IntStream.range(0, leaders.length)
             .mapToObj(i -> new TopicDescription.Partition(i, leaders[i], 1, List.of()))
