@@ -388,7 +388,7 @@ public final class Replicas implements AutoCloseable {
     CatchUpMemory share =
         CatchUpMemory.of(Runtime.getRuntime().maxMemory(), led.size(), Math.max(1, followers));
     if (!share.equals(catchUpMemory)) {
-      LOG.info("{} groups led, catching up with {}", led.size(), share);
+      LOG.debug("{} groups led, catching up with {}", led.size(), share);
       catchUpMemory = share;
     }
     led.forEach(each -> each.limitCatchUp(share));
